@@ -1,0 +1,81 @@
+"""Thrifty: predictors that pay for what they look at.
+
+Names are loaded when they are first used, so that `from thrifty import load` needs numpy only
+and the command line starts at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from thrifty.bundle import Predictor, describe, load
+    from thrifty.costs import Prices
+    from thrifty.errors import (
+        BudgetError,
+        BundleError,
+        DataError,
+        PriceError,
+        SourceError,
+        ThriftyError,
+    )
+    from thrifty.kernels.threads import threads
+    from thrifty.learn import (
+        GreedyMiserClassifier,
+        GreedyMiserRanker,
+        GreedyMiserRegressor,
+        Point,
+    )
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BudgetError",
+    "BundleError",
+    "DataError",
+    "GreedyMiserClassifier",
+    "GreedyMiserRanker",
+    "GreedyMiserRegressor",
+    "Point",
+    "Predictor",
+    "PriceError",
+    "Prices",
+    "SourceError",
+    "ThriftyError",
+    "__version__",
+    "describe",
+    "load",
+    "threads",
+]
+
+# Where each public name lives; the block above says the same to type checkers.
+_HOMES = {
+    "BudgetError": "thrifty.errors",
+    "BundleError": "thrifty.errors",
+    "DataError": "thrifty.errors",
+    "GreedyMiserClassifier": "thrifty.learn",
+    "GreedyMiserRanker": "thrifty.learn",
+    "GreedyMiserRegressor": "thrifty.learn",
+    "Point": "thrifty.learn",
+    "Predictor": "thrifty.bundle",
+    "PriceError": "thrifty.errors",
+    "Prices": "thrifty.costs",
+    "SourceError": "thrifty.errors",
+    "ThriftyError": "thrifty.errors",
+    "describe": "thrifty.bundle",
+    "load": "thrifty.bundle",
+    "threads": "thrifty.kernels.threads",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'thrifty' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value  # the next look-up does not come here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,38 @@
+"""What all tests share: reproducible Hypothesis, no display, and a fresh interpreter."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Matplotlib must not look for a screen, and kernels must not depend on the machine's cores.
+os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Compiling a kernel or a loaded machine may take seconds: an example has no deadline. The same
+# examples every time, unless HYPOTHESIS_PROFILE=search asks for new ones.
+COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("house", derandomize=True, max_examples=50, database=None, **COMMON)
+settings.register_profile("search", max_examples=500, print_blob=True, **COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
+
+Modules = Callable[..., set[str]]
+
+
+@pytest.fixture
+def modules_after() -> Modules:
+    """Run a fresh interpreter with some arguments; give back the modules that it imported."""
+
+    def run(*arguments: str) -> set[str]:
+        command = [sys.executable, "-X", "importtime", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr[-2000:]
+        rows = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+        return {row.rsplit("|", 1)[1].strip() for row in rows}
+
+    return run

@@ -1,0 +1,178 @@
+"""The rules of the house: what may import what, what is public, what never enters."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import thrifty
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "thrifty"
+FILES = sorted(SOURCE.rglob("*.py"))
+ROOMS = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+HEAVY = {"lightgbm", "matplotlib", "numba", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
+PICKLES = {"cPickle", "cloudpickle", "dill", "marshal", "pickle", "shelve"}
+PICKLE_CALLS = re.compile(
+    r"allow_pickle\s*=\s*True|read_pickle|joblib\.load|from joblib import .*\bload\b"
+)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), filename=str(path))
+
+
+def imports_of(tree: ast.Module) -> set[str]:
+    """Top-level packages that a file imports, anywhere in it."""
+    nodes = list(ast.walk(tree))
+    plain = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    parts = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {name.split(".")[0] for name in plain + parts}
+
+
+def declared(tree: ast.Module) -> list[str] | None:
+    """The literal `__all__` of a file, or None without one."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    return None
+
+
+def defined_here(module: ModuleType) -> set[str]:
+    """Public names in a module that are Thrifty's own and not modules."""
+    return {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and not isinstance(value, ModuleType)
+        and name not in ("annotations", "TYPE_CHECKING")
+        and str(getattr(value, "__module__", "thrifty")).startswith("thrifty")
+    }
+
+
+# --- imports -----------------------------------------------------------------
+
+
+def test_imports_point_down_only() -> None:
+    code = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_room_has_its_place_in_the_house() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    layers = tools["importlinter"]["contracts"][0]["layers"]
+    placed = {room for layer in layers for room in re.findall(r"\w+", layer)}
+    found = {*ROOMS, *(path.stem for path in SOURCE.glob("[!_]*.py"))}
+    assert found <= placed
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-c", "import thrifty"),
+        ("-c", "from thrifty import load"),
+        ("-c", "from thrifty import Prices, describe"),
+        ("-c", "import thrifty.serve"),
+        ("-m", "thrifty.cli", "--help"),
+    ],
+    ids=" ".join,
+)
+def test_reading_and_help_start_without_the_heavy_packages(arguments, modules_after) -> None:
+    loaded = {module.split(".")[0] for module in modules_after(*arguments)}
+    assert "thrifty" in loaded
+    assert not loaded & HEAVY
+
+
+# --- what is public ----------------------------------------------------------
+
+
+def test_every_exported_name_resolves() -> None:
+    assert [name for name in thrifty.__all__ if not hasattr(thrifty, name)] == []
+    assert set(thrifty.__all__) <= set(dir(thrifty))
+
+
+def test_exports_homes_and_type_checkers_agree() -> None:
+    tree = tree_of(SOURCE / "__init__.py")
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen == thrifty._HOMES
+    assert set(thrifty.__all__) == {*thrifty._HOMES, "__version__"}
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Spendthrift'"):
+        thrifty.Spendthrift  # noqa: B018
+
+
+@pytest.mark.parametrize("room", ["", *ROOMS])
+def test_a_room_exports_what_it_defines(room: str) -> None:
+    module = importlib.import_module(f"thrifty.{room}".rstrip("."))
+    exported = getattr(module, "__all__", [])
+    assert len(exported) == len(set(exported))
+    assert [name for name in exported if not hasattr(module, name)] == []
+    assert defined_here(module) <= set(exported)
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_file_says_what_it_exports(path: Path) -> None:
+    tree = tree_of(path)
+    public = {
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+    }
+    if public and path.name != "__main__.py":
+        assert declared(tree), f"{name_of(path)} defines {sorted(public)} and has no __all__"
+
+
+# --- what never enters -------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_no_file_is_over_500_lines(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 500
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_nothing_is_unpickled(path: Path) -> None:
+    assert not imports_of(tree_of(path)) & PICKLES
+    assert not PICKLE_CALLS.search(path.read_text())
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if not path.is_relative_to(SOURCE / "cli")], ids=name_of
+)
+def test_only_the_command_line_prints(path: Path) -> None:
+    calls = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
+    assert "print" not in {ast.unparse(call.func) for call in calls}
+
+
+def test_every_dependency_is_pinned_by_plain_lines() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[0-9][\w.]*", line)] == []
+    pinned = {line.split("==")[0] for line in lines}
+    extras = PROJECT["optional-dependencies"].values()
+    wanted = {re.split(r"[^\w.-]", item)[0] for items in extras for item in items}
+    wanted |= {re.split(r"[^\w.-]", item)[0] for item in PROJECT["dependencies"]}
+    assert wanted - {"thrifty"} <= pinned
