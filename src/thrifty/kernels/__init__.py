@@ -1,0 +1,1 @@
+"""Free functions on arrays: compiled kernels without classes, names or validation."""
