@@ -1,0 +1,152 @@
+"""One example walking down a forest, asking for values as trees need them.
+
+Every tree stands at a node and waits for its feature. A value moves all trees that wait for it,
+on through every further value already told. All features that trees wait for will be read
+whatever the answers, so all of them are asked at once, in the order of trees freed per price.
+
+This is plain Python on lists on purpose: a value moves a handful of trees, and one NumPy call
+costs as much as ten steps here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.model.frozen import Price, Walk
+from thrifty.model.links import apply_link
+from thrifty.model.nodes import CATEGORICAL, INDEX, MISSING_LEFT
+
+__all__ = ["ForestWalk", "Outline"]
+
+
+# Feature, threshold, left child, whether a missing value goes left, codes that go left.
+Split = tuple[int, float, int, bool, frozenset[int] | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """A forest as lists, made once and shared by all its walks; a leaf is None."""
+
+    splits: list[Split | None]
+    roots: list[int]
+    waiting: dict[int, list[int]]
+    addends: list[list[float]]
+    outputs: list[int]
+    base: NDArray[np.float64]
+    link: str
+
+    @classmethod
+    def of(
+        cls,
+        nodes: NDArray[np.void],
+        subsets: NDArray[np.uint64],
+        roots: NDArray[np.int64],
+        outputs: NDArray[np.int64],
+        addends: NDArray[np.float64],
+        base: NDArray[np.float64],
+        link: str,
+    ) -> Self:
+        """Outline of the arrays of a forest."""
+        codes = [_members(row) for row in subsets]
+        records = [node.item() for node in nodes]
+        splits = [_split(node, codes, *record) for node, record in enumerate(records)]
+        waiting: dict[int, list[int]] = {}
+        for tree, root in enumerate(roots.tolist()):
+            split = splits[root]
+            if split is not None:
+                waiting.setdefault(split[0], []).append(tree)
+        return cls(splits, roots.tolist(), waiting, addends.tolist(), outputs.tolist(), base, link)
+
+
+def _split(
+    node: int, codes: list[frozenset[int]], threshold: float, child: int, field: int
+) -> Split | None:
+    if child == node:
+        return None
+    subset = codes[int(threshold)] if field & CATEGORICAL else None
+    return field & INDEX, threshold, child, bool(field & MISSING_LEFT), subset
+
+
+def _members(words: NDArray[np.uint64]) -> frozenset[int]:
+    bits = np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
+    return frozenset(np.flatnonzero(bits).tolist())
+
+
+class ForestWalk(Walk):
+    """The walk of a `Forest`."""
+
+    def __init__(self, outline: Outline, price: Price) -> None:
+        self._outline = outline
+        self._price = price
+        self._place = outline.roots.copy()
+        self._waiting = {feature: trees.copy() for feature, trees in outline.waiting.items()}
+        self._read: dict[int, float] = {}
+        self._idle: dict[int, float] = {}
+
+    @property
+    def asks(self) -> tuple[int, ...]:
+        """All features that trees wait for, most trees freed per price first."""
+        if len(self._waiting) < 2:
+            return tuple(self._waiting)
+        return tuple(sorted(self._waiting, key=self._urgency))
+
+    def _urgency(self, feature: int) -> tuple[float, int]:
+        price, trees = self._price(feature), len(self._waiting[feature])
+        return (-trees / price if price > 0 else -np.inf, feature)
+
+    def tell(self, values: Mapping[int, float]) -> None:
+        """Take values and move every tree as far as they allow."""
+        self._idle.update(values)
+        for feature in values:
+            trees = self._waiting.pop(feature, None)
+            if trees is not None:
+                self._move(trees)
+
+    def _move(self, trees: list[int]) -> None:
+        splits, place, read, idle = self._outline.splits, self._place, self._read, self._idle
+        waiting = self._waiting
+        for tree in trees:
+            node = place[tree]
+            split = splits[node]
+            while split is not None:
+                feature, threshold, child, left, subset = split
+                x = read.get(feature)
+                if x is None:
+                    if feature not in idle:
+                        waiting.setdefault(feature, []).append(tree)
+                        break
+                    x = read[feature] = idle.pop(feature)
+                if x == x:
+                    left = x <= threshold if subset is None else x in subset
+                node = child if left else child + 1
+                split = splits[node]
+            place[tree] = node
+
+    @property
+    def touched(self) -> tuple[int, ...]:
+        """Features read so far, in the order of first reading."""
+        return tuple(self._read)
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """Scores of the nodes where the trees stand."""
+        outline = self._outline
+        raw = outline.base.tolist()
+        # Tree by tree, as the batch adds, so that the last score has the same bits.
+        for node, output in zip(self._place, outline.outputs, strict=True):
+            for k, value in enumerate(outline.addends[node], start=output):
+                raw[k] += value
+        outputs = np.array([raw])
+        if outline.link in ("mean", "vote"):
+            outputs /= max(len(outline.roots), 1)
+        return np.atleast_1d(apply_link(outline.link, outputs)[0])
+
+    @property
+    def evaluations(self) -> int:
+        """Trees that have reached a leaf."""
+        return len(self._place) - sum(len(trees) for trees in self._waiting.values())
