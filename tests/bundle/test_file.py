@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import io
+import math
+import os
+import stat
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from thrifty.bundle import Schema, describe, load, save
+from thrifty.costs import Prices
+from thrifty.errors import BundleError, DataError
+
+TABLE = {"age": [45, 63, 63, None], "chol": [1.0, 1.0, 9.0, None], "sex": ["m", "f", None, "m"]}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "heart.thrifty"
+
+
+# --- there and back ----------------------------------------------------------
+
+
+def test_a_predictor_is_saved_and_loaded_to_the_same_bits(make, path):
+    predictor = make(provenance={"rows": 4})
+    predictor.save(path)
+    again = load(path)
+    for face in ("predict", "predict_proba", "used", "evaluations", "bill"):
+        old, new = getattr(predictor, face)(TABLE), getattr(again, face)(TABLE)
+        assert old.dtype == new.dtype and old.tobytes() == new.tobytes()
+    assert again.schema == predictor.schema
+    assert again.prices == predictor.prices
+    assert (again.knob, again.provenance) == ({"penalty": 0.5}, {"rows": 4})
+    for name, array in predictor.model.state()[1].items():
+        same = again.model.state()[1][name]
+        assert same.dtype == array.dtype and same.tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize(
+    "classes", [[False, True], [3, -4], [0.5, 2.0], ["wéll", "\ud800"], None], ids=ascii
+)
+def test_classes_of_every_type_survive(make, path, classes):
+    make(classes=classes).save(path)
+    again = load(path)
+    assert again.labels == classes
+    if classes is not None:
+        assert again.classes.dtype == make(classes=classes).classes.dtype
+
+
+def test_a_nameless_predictor_survives(make, path):
+    make(schema=Schema.of(np.eye(2)), prices=Prices([1.0, 2.0])).save(path)
+    assert load(path).bill([[70, 0]]).tolist() == [3.0]
+
+
+def test_numpy_scalars_in_a_knob_become_plain(make, path):
+    make(knob={"penalty": np.float32(0.5), "trees": np.int64(3)}).save(path)
+    assert load(path).knob == {"penalty": 0.5, "trees": 3}
+
+
+def test_the_same_predictor_gives_the_same_bytes(make, tmp_path):
+    make().save(tmp_path / "a")
+    make().save(tmp_path / "b")
+    load(tmp_path / "a").save(str(tmp_path / "c"))
+    assert len({(tmp_path / name).read_bytes() for name in "abc"}) == 1
+
+
+def test_any_zip_tool_can_look_inside(predictor, path):
+    predictor.save(path)
+    with zipfile.ZipFile(path) as zipped:
+        assert zipped.testzip() is None
+        names = zipped.namelist()
+        leaves = np.load(io.BytesIO(zipped.read("arrays/leaves.npy")), allow_pickle=False)
+    assert names == ["header.json", "arrays/leaves.npy", "arrays/thresholds.npy"]
+    np.testing.assert_array_equal(leaves, predictor.model.leaves)
+
+
+def test_a_file_is_described_without_building_it(predictor, path, monkeypatch):
+    predictor.save(path)
+    monkeypatch.setattr(type(predictor.model), "build", None)
+    header = describe(path)
+    assert (header["thrifty"], header["kind"], header["knob"]) == (
+        1,
+        "two-questions",
+        {"penalty": 0.5},
+    )
+    assert header["classes"] == {"type": "str", "labels": ["well", "ill"]}
+    assert header["schema"]["columns"][2] == {"name": "sex", "categories": ["f", "m"]}
+    assert header["prices"]["unit"] == "CAD"
+    entry = header["arrays"]["leaves"]
+    assert (entry["dtype"], entry["shape"], len(entry["sha256"])) == ("<f8", [3, 2], 64)
+
+
+def test_a_large_model_is_stored_and_a_small_one_deflated(make, path, monkeypatch):
+    sizes = []
+    for limit in (2**20, 10):
+        monkeypatch.setattr("thrifty.bundle.archive.MAX_DEFLATED", limit)
+        make().save(path)
+        sizes.append(path.stat().st_size)
+        assert load(path).labels == ["well", "ill"]
+    assert sizes[0] < sizes[1]
+
+
+# --- writing -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "knob", [{"x": math.inf}, {"x": math.nan}, {"x": object()}, {"x": {1, 2}}, {(1, 2): 3}]
+)
+def test_what_is_not_plain_is_not_written(make, path, knob):
+    with pytest.raises(DataError, match="plain values only"):
+        make(knob=knob).save(path)
+    assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["../up", "a//b", "", ".hidden", "a b", "x" * 300, "ä", "a\n"])
+def test_arrays_with_odd_names_are_not_written(make, path, monkeypatch, name):
+    predictor = make()
+    monkeypatch.setattr(predictor.model, "state", lambda: ({}, {name: np.zeros(1)}))
+    with pytest.raises(BundleError, match="plain words"):
+        predictor.save(path)
+
+
+def test_a_header_that_could_not_be_read_is_not_written(make, path, monkeypatch):
+    monkeypatch.setattr("thrifty.bundle.file.MAX_HEADER", 100)
+    with pytest.raises(DataError, match="at most 100 fit"):
+        make().save(path)
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_beside(make, path, monkeypatch):
+    make().save(path)
+    before = path.read_bytes()
+
+    def fail(*arguments):
+        raise OSError(28, "No space left on device")
+
+    for call in ("os.replace", "os.fsync"):
+        with monkeypatch.context() as patch:
+            patch.setattr(call, fail)
+            with pytest.raises(OSError, match="cannot write the model: No space") as caught:
+                make(knob={"penalty": 2.0}).save(path)
+        assert caught.value.filename == str(path)
+        assert path.read_bytes() == before
+        assert os.listdir(path.parent) == [path.name]
+
+
+def test_an_unwritable_place_is_named(predictor, tmp_path):
+    with pytest.raises(FileNotFoundError, match="cannot write the model.*nowhere"):
+        save(predictor, tmp_path / "nowhere" / "heart.thrifty")
+    with pytest.raises(OSError, match="cannot write the model"):
+        save(predictor, tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions and links of POSIX")
+def test_a_saved_file_has_usual_permissions_and_keeps_links(predictor, tmp_path):
+    real, link = tmp_path / "real", tmp_path / "link"
+    link.symlink_to(real)
+    predictor.save(link)
+    other = tmp_path / "other"
+    other.touch()
+    assert link.is_symlink()
+    assert stat.S_IMODE(real.stat().st_mode) == stat.S_IMODE(other.stat().st_mode)
+
+
+# --- reading -----------------------------------------------------------------
+
+
+def test_no_such_file_is_told_as_such(tmp_path):
+    for read in (load, describe):
+        with pytest.raises(FileNotFoundError):
+            read(tmp_path / "none")
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    with pytest.raises(BundleError, match="not a regular file"):
+        load(tmp_path)
+
+
+def test_an_error_names_the_file(path):
+    path.write_bytes(b"hello")
+    for read in (load, describe):
+        with pytest.raises(BundleError, match=r"heart\.thrifty: this is not a Thrifty model file"):
+            read(path)
+
+
+def test_a_file_that_is_too_large_is_not_read(predictor, path, monkeypatch):
+    predictor.save(path)
+    monkeypatch.setattr("thrifty.bundle.archive.MAX_FILE", path.stat().st_size - 1)
+    with pytest.raises(BundleError, match="at most 2 GiB"):
+        load(path)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from thrifty.bundle import Schema
+from thrifty.costs import Prices
+from thrifty.errors import DataError
+
+TABLE = {"age": [45, 63, 63], "chol": [1.0, 1.0, 9.0], "sex": ["m", "f", None]}
+
+
+def test_a_predictor_answers_in_the_words_of_the_table(predictor):
+    for table in (TABLE, pd.DataFrame(TABLE)):
+        assert predictor.predict(table).tolist() == ["well", "ill", "ill"]
+        np.testing.assert_array_equal(
+            predictor.predict_proba(table), [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]]
+        )
+        assert predictor.used(table).tolist() == [[True, False, False], *[[True, True, False]] * 2]
+        assert predictor.evaluations(table).tolist() == [1, 2, 2]
+
+
+def test_a_bill_adds_own_and_shared_prices_and_evaluations(predictor):
+    assert predictor.bill(TABLE).tolist() == pytest.approx([1.01, 10.39, 10.39], rel=1e-12)
+
+
+def test_a_bill_without_evaluations_to_pay_does_not_count_them(make, monkeypatch):
+    predictor = make(prices=Prices({"age": 1.0, "chol": 2.0, "sex": 3.0}))
+    monkeypatch.setattr(predictor.model, "evaluations", None)
+    assert predictor.bill(TABLE).tolist() == [1.0, 3.0, 3.0]
+
+
+def test_a_model_of_values_predicts_values(make):
+    predictor = make(classes=None)
+    assert predictor.predict(TABLE).tolist() == [0.1, 0.6, 0.8]
+    with pytest.raises(TypeError, match="values, not classes"):
+        predictor.predict_proba(TABLE)
+
+
+def test_a_nameless_predictor_goes_by_position(make):
+    predictor = make(schema=Schema.of(np.eye(2)), prices=Prices([1.0, 2.0]))
+    assert predictor.predict([[45, 0], [63, 0]]).tolist() == ["well", "ill"]
+    assert predictor.bill(np.array([[45, 0], [63, 0]], dtype=np.float32)).tolist() == [1.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    "classes, kind",
+    [
+        ([False, True], np.bool_),
+        (np.array([0, 1], dtype=np.int8), np.int64),
+        (np.array([0, 1], dtype=np.uint64), np.int64),
+        (np.array([0, 1], dtype=np.float32), np.float64),
+        (np.array(["no", "yes"], dtype=object), np.str_),
+        (pd.Series(["no", "yes"]), np.str_),
+    ],
+    ids=str,
+)
+def test_classes_have_one_of_four_types(make, classes, kind):
+    predictor = make(classes=classes)
+    assert issubclass(predictor.classes.dtype.type, kind)
+    assert predictor.predict(TABLE).dtype == predictor.classes.dtype
+    assert predictor.labels == list(classes)
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        [1, 1],
+        np.array([1, "a"], dtype=object),
+        [0.0, math.nan],
+        [[0, 1]],
+        np.array([2**63, 1], dtype=np.uint64),
+        [1j, 2j],
+        [],
+    ],
+    ids=str,
+)
+def test_classes_that_a_file_could_not_keep_are_refused(make, classes):
+    with pytest.raises(DataError, match="distinct labels"):
+        make(classes=classes)
+
+
+def test_parts_that_do_not_fit_are_refused_all_at_once(make, two_questions, predictor):
+    model = two_questions(np.zeros(2), np.zeros((3, 2)), 5)
+    with pytest.raises(DataError) as caught:
+        type(predictor)(model, predictor.schema, Prices([1.0]).bind(1))
+    assert "the model reads 5 columns, the schema has 3" in str(caught.value)
+    assert "there are 1 prices for 3 columns" in str(caught.value)
+
+
+def test_prices_of_other_columns_are_refused(predictor):
+    prices = Prices({"sex": 1.0, "chol": 1.0, "age": 1.0}).bind(["sex", "chol", "age"])
+    with pytest.raises(DataError, match="other columns"):
+        type(predictor)(predictor.model, predictor.schema, prices)
+
+
+def test_a_predictor_can_be_copied(predictor):
+    again = copy.deepcopy(predictor)
+    assert again.predict(TABLE).tolist() == predictor.predict(TABLE).tolist()
+    assert repr(again) == repr(predictor) == "Predictor(two-questions, 3 features, 2 classes)"
