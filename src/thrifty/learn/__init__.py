@@ -1,0 +1,10 @@
+"""The methods: estimators that learn a predictor and end in a frozen model."""
+
+from __future__ import annotations
+
+from thrifty.learn.greedy_miser_classifier import GreedyMiserClassifier
+from thrifty.learn.greedy_miser_ranker import GreedyMiserRanker
+from thrifty.learn.greedy_miser_regressor import GreedyMiserRegressor
+from thrifty.learn.point import Point
+
+__all__ = ["GreedyMiserClassifier", "GreedyMiserRanker", "GreedyMiserRegressor", "Point"]

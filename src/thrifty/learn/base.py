@@ -1,0 +1,140 @@
+"""What every estimator shares: reading the table, and delegating to the frozen predictor.
+
+`fit` ends in a `Predictor`; every method after it only reads from that.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from thrifty.bundle import NamedWalk, Predictor, Schema
+from thrifty.costs import BoundPrices, Prices
+from thrifty.errors import DataError
+from thrifty.model import Frozen
+
+__all__ = ["PricedEstimator"]
+
+
+class PricedEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators: a table in, a frozen predictor out."""
+
+    prices: Prices | None
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn; ends with `self._freeze(...)`."""
+
+    @property
+    def model_(self) -> Frozen:
+        """The frozen model."""
+        return self.predictor_.model
+
+    @property
+    def schema_(self) -> Schema:
+        """Names and kinds of the columns."""
+        return self.predictor_.schema
+
+    @property
+    def prices_(self) -> BoundPrices:
+        """The prices bound to the columns."""
+        return self.predictor_.prices
+
+    @property
+    def predictor_(self) -> Predictor:
+        """Frozen model, names, classes and prices: what `save` writes and `load` gives back."""
+        check_is_fitted(self, "_predictor")
+        predictor: Predictor = self._predictor
+        return predictor
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predicted label or value of each row."""
+        return self.predictor_.predict(self._checked(X))
+
+    def used(self, X: Any) -> NDArray[np.bool_]:
+        """Which features each row touches, (n, d)."""
+        return self.predictor_.used(self._checked(X))
+
+    def bill(self, X: Any) -> NDArray[np.float64]:
+        """What each row pays, (n,)."""
+        return self.predictor_.bill(self._checked(X))
+
+    def walk(self, known: Mapping[Any, Any] | None = None) -> NamedWalk:
+        """Start one example, which asks for the features that it needs."""
+        return self.predictor_.walk(known)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the predictor to a `.thrifty` file."""
+        self.predictor_.save(path)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_predictor")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _read(self, X: Any) -> tuple[Schema, BoundPrices, NDArray[np.floating]]:
+        """Learn the schema of a training table, bind the prices to it, encode it."""
+        X = self._as_table(X, reset=True, ensure_min_samples=2)
+        schema = Schema.of(X)
+        names = [str(column.name) for column in schema.columns]
+        prices = (self.prices or Prices()).bind(names if schema.named else len(names))
+        return schema, prices, schema.encode(X)
+
+    def _checked(self, X: Any) -> Any:
+        """A table to predict, checked by scikit-learn's conventions."""
+        check_is_fitted(self, "_predictor")
+        return self._as_table(X, reset=False)
+
+    def _as_table(self, X: Any, *, reset: bool, **checks: Any) -> Any:
+        if hasattr(X, "columns"):
+            # A table with columns of its own: only names and width are scikit-learn's business.
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        return validate_data(
+            self, X, reset=reset, dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if not _has_infinity(X) else False, **checks,
+        )  # fmt: skip
+
+    def _weights(self, sample_weight: Any, X: NDArray[Any]) -> NDArray[np.float64] | None:
+        if sample_weight is None:
+            return None
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not np.any(weight > 0):
+            raise DataError("sample_weight: every weight is zero; give a row a positive one")
+        return np.asarray(weight)
+
+    @staticmethod
+    def _kept(weight: NDArray[np.float64] | None, *arrays: NDArray[Any]) -> tuple[Any, ...]:
+        """Arrays and weights without the rows of weight 0, which must not place an edge either."""
+        if weight is None or np.all(weight > 0):
+            return (*arrays, weight)
+        return tuple(array[weight > 0] for array in (*arrays, weight))
+
+    def _freeze(
+        self,
+        model: Frozen,
+        schema: Schema,
+        prices: BoundPrices,
+        classes: NDArray[Any] | None = None,
+        knob: dict[str, Any] | None = None,
+    ) -> Predictor:
+        """Frozen model and all that reading it needs."""
+        from thrifty import __version__
+
+        provenance = {"method": type(self).__name__, "thrifty": __version__}
+        return Predictor(model, schema, prices, classes, knob, provenance)
+
+
+def _has_infinity(X: Any) -> bool:
+    # Left to the schema, whose message names the column and the row.
+    return isinstance(X, np.ndarray) and X.dtype.kind == "f" and bool(np.isinf(X).any())

@@ -1,0 +1,49 @@
+"""A training table as bytes, made once and shared by every tree of a fit or a path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.kernels.binning import SAMPLE, bin_table
+
+__all__ = ["Binned"]
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """Bins of a table, feature by feature, and what each bin means.
+
+    `bins` is (d, n) uint8; bin b of feature j holds values up to `edges[j][b]`, or the category of
+    code b where `categorical[j]`.
+    """
+
+    bins: NDArray[np.uint8]
+    edges: list[NDArray[np.float64]]
+    categorical: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, X: NDArray[np.floating], categorical: NDArray[np.bool_], random: Any) -> Self:
+        """Bin the encoded table X; `random` draws the rows that place the edges of a long one."""
+        sample = None
+        if len(X) > SAMPLE:
+            sample = np.sort(random.choice(len(X), SAMPLE, replace=False))
+        bins, edges = bin_table(X, categorical, sample=sample)
+        return cls(bins, edges, categorical)
+
+    @property
+    def width(self) -> NDArray[np.int64]:
+        """Number of bins of each ordered feature, the missing value not counted."""
+        return np.array([len(edges) + 1 for edges in self.edges], dtype=np.int64)
+
+    @cached_property
+    def uppers(self) -> NDArray[np.float64]:
+        """Largest value of each bin (d, 256); of the last bin of a feature, any value."""
+        uppers = np.full((len(self.edges), 256), np.finfo(np.float64).max)
+        for row, edges in zip(uppers, self.edges, strict=True):
+            row[: len(edges)] = edges
+        return uppers

@@ -1,0 +1,42 @@
+"""What has been paid for: one object that every tree of every ensemble shares."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.costs import BoundPrices
+
+__all__ = ["Bought"]
+
+
+class Bought:
+    """Purchases so far, by the whole model or by each row.
+
+    Parameters
+    ----------
+    prices : BoundPrices
+        What things cost.
+    rows : int
+        Rows of the training table.
+    charge : {"model", "example"}
+        Whether a feature is paid once by the model, or by each row that comes to read it.
+    """
+
+    def __init__(self, prices: BoundPrices, rows: int, charge: str) -> None:
+        self.prices = prices
+        self.charge = charge
+        each = rows if charge == "example" else 0
+        groups = len(prices.shared)
+        self.features = np.zeros(len(prices.own), dtype=np.uint8)
+        self.paid = np.zeros((len(prices.own) if each else 0, each), dtype=np.uint8)
+        self.group_paid = np.zeros((groups if each else 0, each), dtype=np.uint8)
+
+    def due(self) -> NDArray[np.float64]:
+        """What each feature would cost the model now."""
+        group, shared = self.prices.group, self.prices.shared
+        entered = np.zeros(len(shared) + 1, dtype=bool)
+        entered[group[self.features > 0]] = True
+        # Group -1, no group, reads the last entry: a shared price of 0.
+        entry = np.append(np.where(entered[:-1], 0.0, shared), 0.0)
+        return np.where(self.features > 0, 0.0, self.prices.own + entry[group])

@@ -1,0 +1,161 @@
+"""Losses: what boosting descends, one object per loss, each bound to a target.
+
+Outputs are (k, n), one row per output. A tree is fitted to the negative gradient by least
+squares with unit hessian, so that a price keeps its meaning from loss to loss; only the values of
+its leaves are Newton steps where the loss has a useful second derivative. `damping` is added to
+a leaf's sum of hessians.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.kernels.ranking import lambda_gradients
+from thrifty.learn.ndcg import dcg, ndcg
+from thrifty.model.links import apply_link
+
+__all__ = ["LambdaLoss", "LogLoss", "Loss", "SquaredHinge", "SquaredLoss"]
+
+Floats = NDArray[np.float64]
+Derivatives = tuple[Floats, Floats | None]
+
+# Keeps the start of a class that is nearly absent finite.
+TINY = 1e-12
+
+
+class Loss(ABC):
+    """A loss on fixed targets and weights."""
+
+    damping: ClassVar[float] = 0.0
+    link: str
+    outputs: int
+
+    def __init__(self, y: NDArray[Any], weight: Floats | None) -> None:
+        self.y = np.asarray(y, dtype=np.float64)
+        self.weight = weight
+
+    @abstractmethod
+    def start(self) -> Floats:
+        """The best constant outputs, (k,)."""
+
+    @abstractmethod
+    def derivatives(self, raw: Floats) -> Derivatives:
+        """Negative gradient (k, n), and hessian (k, n) or None for a unit hessian."""
+
+    @abstractmethod
+    def value(self, raw: Floats) -> float:
+        """Mean loss."""
+
+    def _mean(self, values: Floats) -> float:
+        return float(np.average(values, weights=self.weight))
+
+
+class SquaredLoss(Loss):
+    """Half the squared error."""
+
+    link = "sum"
+    outputs = 1
+
+    def start(self) -> Floats:
+        """The mean."""
+        return np.array([self._mean(self.y)])
+
+    def derivatives(self, raw: Floats) -> Derivatives:
+        """The residual."""
+        return self.y - raw, None
+
+    def value(self, raw: Floats) -> float:
+        """Half the mean squared error."""
+        return 0.5 * self._mean((self.y - raw[0]) ** 2)
+
+
+class _ClassLoss(Loss):
+    """Targets are class numbers 0..K-1; two classes need one output, K > 2 need K."""
+
+    def __init__(self, y: NDArray[np.integer], weight: Floats | None, n_classes: int) -> None:
+        super().__init__(y, weight)
+        self.outputs = 1 if n_classes == 2 else n_classes
+        classes = np.arange(n_classes)[:, np.newaxis]
+        self.member = np.asarray(y == (classes[1:] if n_classes == 2 else classes), dtype=float)
+        self.share = np.array([self._mean(row) for row in self.member])
+
+
+class LogLoss(_ClassLoss):
+    """Negative log-likelihood: logistic for two classes, softmax for more."""
+
+    damping = 1.0
+
+    @property
+    def link(self) -> str:  # type: ignore[override]
+        """Sigmoid for two classes."""
+        return "sigmoid" if self.outputs == 1 else "softmax"
+
+    def start(self) -> Floats:
+        """Log odds, or log shares."""
+        share = np.clip(self.share, TINY, 1 - TINY)
+        return np.asarray(np.log(share / (1 - share) if self.outputs == 1 else share))
+
+    def derivatives(self, raw: Floats) -> Derivatives:
+        """Membership minus probability."""
+        p = apply_link(self.link, raw.T).T[-self.outputs :]
+        return self.member - p, p * (1.0 - p)
+
+    def value(self, raw: Floats) -> float:
+        """Mean log-loss."""
+        p = apply_link(self.link, raw.T)
+        return -self._mean(np.log(np.maximum(p[np.arange(len(p)), self.y.astype(int)], TINY)))
+
+
+class SquaredHinge(_ClassLoss):
+    """Half the squared hinge, each class against the rest (002 sec. 2.2)."""
+
+    link = "hinge"
+
+    def start(self) -> Floats:
+        """The constant that the squared hinge is least at."""
+        return 2.0 * self.share - 1.0
+
+    def derivatives(self, raw: Floats) -> Derivatives:
+        """Signed slack."""
+        sign = 2.0 * self.member - 1.0
+        return sign * np.maximum(0.0, 1.0 - sign * raw), None
+
+    def value(self, raw: Floats) -> float:
+        """Mean over rows and outputs."""
+        sign = 2.0 * self.member - 1.0
+        return 0.5 * self._mean((np.maximum(0.0, 1.0 - sign * raw) ** 2).mean(axis=0))
+
+
+class LambdaLoss(Loss):
+    """Pairwise logistic loss weighted by the change of NDCG; rows must lie query by query."""
+
+    damping = 1.0
+    link = "sum"
+    outputs = 1
+
+    def __init__(
+        self, y: NDArray[np.floating], weight: Floats | None, starts: NDArray[np.int64]
+    ) -> None:
+        super().__init__(y, weight)
+        self.starts = starts
+        self.gains = 2.0**self.y - 1.0
+        ideal = dcg(self.y, self.y, starts)
+        self.scale = np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0)
+
+    def start(self) -> Floats:
+        """Only differences count."""
+        return np.zeros(1)
+
+    def derivatives(self, raw: Floats) -> Derivatives:
+        """Sums over the pairs of a row."""
+        gradient, hessian = np.empty_like(raw), np.empty_like(raw)
+        lambda_gradients(raw[0], self.gains, self.starts, self.scale, gradient[0], hessian[0])
+        return gradient, hessian
+
+    def value(self, raw: Floats) -> float:
+        """One minus the mean NDCG of the queries that have a relevant row."""
+        return 1.0 - ndcg(self.y, raw[0], self.starts, first=None)

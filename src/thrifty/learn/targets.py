@@ -1,0 +1,98 @@
+"""Targets: labels, numbers or grades, checked before anything is learnt from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from thrifty.errors import DataError
+
+__all__ = ["Labels", "grades", "numbers", "query_order"]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Classes in increasing order, and the class number of every row."""
+
+    classes: NDArray[Any]
+    codes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, y: Any, rows: int) -> Self:
+        """Read a classification target."""
+        y = _column(y, rows)
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise DataError(
+                f"target: there is only one class, {classes.tolist()[0]!r}; "
+                "give rows of at least two classes"
+            )
+        return cls(classes, codes.astype(np.int64))
+
+    def recode(self, y: Any, rows: int) -> NDArray[np.int64]:
+        """Class numbers of a further target, whose labels must be among the classes."""
+        y = _column(y, rows)
+        strange = np.setdiff1d(y, self.classes)
+        if len(strange):
+            raise DataError(
+                f"validation target: {strange.tolist()[:5]} are not classes of the training "
+                f"target {self.classes.tolist()[:20]}"
+            )
+        return np.asarray(np.searchsorted(self.classes, y), dtype=np.int64)
+
+
+def numbers(y: Any, rows: int) -> NDArray[np.float64]:
+    """Read a regression target."""
+    column = _column(y, rows)
+    try:
+        target = np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"target: numbers are needed, found {column.tolist()[:3]}") from None
+    _refuse(~np.isfinite(target), target, "is not a finite number; drop the row")
+    return target
+
+
+def grades(y: Any, rows: int) -> NDArray[np.float64]:
+    """Read a ranking target: relevance grades from 0 up."""
+    y = numbers(y, rows)
+    _refuse(y < 0, y, "is negative; grades start at 0")
+    _refuse(y > 60, y, "is too large for a gain of 2^grade - 1; use grades such as 0 to 4")
+    return y
+
+
+def query_order(qid: Any, rows: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Order that brings the rows of each query together, and where each query starts in it."""
+    if qid is None:
+        return np.arange(rows), np.array([0, rows], dtype=np.int64)
+    qid = _column(qid, rows, name="qid")
+    order = np.argsort(qid, kind="stable")
+    change = np.flatnonzero(qid[order][1:] != qid[order][:-1]) + 1
+    return order, np.concatenate([[0], change, [rows]]).astype(np.int64)
+
+
+def _column(y: Any, rows: int, name: str = "target") -> NDArray[Any]:
+    if y is None:
+        raise DataError("this estimator requires y to be passed, but the target y is None")
+    column: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
+    if len(column) != rows:
+        raise DataError(f"{name}: {len(column)} values for {rows} rows; give one value a row")
+    if column.dtype.kind == "O":
+        missing = np.array([value is None or value != value for value in column])
+        _refuse(missing, column, "is missing; drop the row")
+    elif column.dtype.kind == "f":
+        _refuse(np.isnan(column), column, "is missing (NaN); drop the row")
+        _refuse(np.isinf(column), column, "is infinity; drop the row")
+    return column
+
+
+def _refuse(bad: NDArray[np.bool_], y: NDArray[Any], why: str) -> None:
+    if bad.any():
+        row = int(np.argmax(bad))
+        more = f" ({int(bad.sum())} such rows)" if bad.sum() > 1 else ""
+        raise DataError(f"target: {y[row]!r} in row {row} {why}{more}")
