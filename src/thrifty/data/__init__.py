@@ -1,0 +1,29 @@
+"""Tables to learn from: shipped sets, synthetic sets of the papers, a folder of Parquet files.
+
+Every function gives back a `Table`: features, target, prices. Importing this package
+loads neither pandas nor scikit-learn.
+"""
+
+from __future__ import annotations
+
+from thrifty.data.folder import load, names
+from thrifty.data.plane import four_clusters, ring, synthetic_1
+from thrifty.data.puzzles import binary_points, noisy_xor, quadrants
+from thrifty.data.shipped import breast_cancer, diabetes, digits, wine
+from thrifty.data.table import Table
+
+__all__ = [
+    "Table",
+    "binary_points",
+    "breast_cancer",
+    "diabetes",
+    "digits",
+    "four_clusters",
+    "load",
+    "names",
+    "noisy_xor",
+    "quadrants",
+    "ring",
+    "synthetic_1",
+    "wine",
+]

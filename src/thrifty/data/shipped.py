@@ -1,0 +1,189 @@
+"""Real tables that come with scikit-learn, with price lists to try things on.
+
+None of these sets has published feature prices. The prices here are ILLUSTRATIVE: made up so
+that they are plausible and show what a price list can say (cheap and dear features,
+tests that share a sample). Do not quote them as facts about laboratories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from thrifty.costs import Prices
+from thrifty.data.making import need
+from thrifty.data.table import Table
+
+__all__ = ["breast_cancer", "diabetes", "digits", "wine"]
+
+# Minutes to measure a quantity on the image of the cells; mean, error and worst come with it.
+CELL_MINUTES = {
+    "radius": 1.0,
+    "texture": 2.0,
+    "perimeter": 1.0,
+    "area": 1.0,
+    "smoothness": 3.0,
+    "compactness": 2.0,
+    "concavity": 4.0,
+    "concave points": 4.0,
+    "symmetry": 3.0,
+    "fractal dimension": 6.0,
+}
+STATISTICS = ("mean {}", "{} error", "worst {}")
+STATISTIC_MINUTES = 0.1
+
+WINE_EUROS = {
+    "alcohol": 4.0,
+    "malic_acid": 12.0,
+    "ash": 2.0,
+    "alcalinity_of_ash": 4.0,
+    "magnesium": 6.0,
+    "total_phenols": 3.0,
+    "flavanoids": 5.0,
+    "nonflavanoid_phenols": 5.0,
+    "proanthocyanins": 7.0,
+    "color_intensity": 1.0,
+    "hue": 1.0,
+    "od280/od315_of_diluted_wines": 2.0,
+    "proline": 20.0,
+}
+WINE_GROUPS = {
+    "ashing": ["ash", "alcalinity_of_ash", "magnesium"],
+    "phenols": ["total_phenols", "flavanoids", "nonflavanoid_phenols", "proanthocyanins"],
+    "photometer": ["color_intensity", "hue", "od280/od315_of_diluted_wines"],
+}
+WINE_SHARED = {"ashing": 8.0, "phenols": 10.0, "photometer": 3.0}
+
+DIGIT_SIDE = 8
+PIXEL_MILLISECONDS = 0.25
+ROW_MILLISECONDS = 1.0
+
+DIABETES_EUROS = {
+    "age": 0.5,
+    "sex": 0.5,
+    "bmi": 1.0,
+    "bp": 2.0,
+    "s1": 4.0,
+    "s2": 8.0,
+    "s3": 6.0,
+    "s4": 4.0,
+    "s5": 6.0,
+    "s6": 3.0,
+}
+BLOOD = ["s1", "s2", "s3", "s4", "s5", "s6"]
+BLOOD_DRAW = 5.0
+
+
+def breast_cancer() -> Table:
+    """Breast cancer Wisconsin (diagnostic): 569 rows, 30 features, class 1 is benign.
+
+    Prices are ILLUSTRATIVE, in minutes: measuring a quantity on the image takes 1 to 6 minutes
+    and is shared by its mean, error and worst value, which add 0.1 each.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> from thrifty.data import breast_cancer
+    >>> breast_cancer()
+    Table(breast_cancer: 569 rows, 30 features)
+    """
+    groups = {name: [form.format(name) for form in STATISTICS] for name in CELL_MINUTES}
+    own = {feature: STATISTIC_MINUTES for members in groups.values() for feature in members}
+    return _shipped(
+        "breast_cancer",
+        _load("load_breast_cancer"),
+        Prices(own, groups=groups, shared=CELL_MINUTES, unit="min"),
+        "minutes per measured quantity, shared by its mean, error and worst value",
+    )
+
+
+def wine() -> Table:
+    """Wine recognition: 178 rows, 13 chemical measurements, 3 cultivars.
+
+    Prices are ILLUSTRATIVE, in euros: three preparations (ashing, phenol extraction, photometer)
+    are paid once for the features that need them.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> from thrifty.data import wine
+    >>> wine().prices.bind(list(wine().X.columns)).full
+    93.0
+    """
+    return _shipped(
+        "wine",
+        _load("load_wine"),
+        Prices(WINE_EUROS, groups=WINE_GROUPS, shared=WINE_SHARED, unit="EUR"),
+        "euros per assay, preparations shared",
+    )
+
+
+def digits() -> Table:
+    """Handwritten digits: 1,797 images of 8 x 8 pixels, 10 classes.
+
+    Prices are ILLUSTRATIVE, in milliseconds of a line sensor: 1 to go to a row of pixels, paid
+    once per row, and 0.25 to read a pixel.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> from thrifty.data import digits
+    >>> digits().prices.bind(list(digits().X.columns)).full
+    24.0
+    """
+    rows = range(DIGIT_SIDE)
+    groups = {f"row_{i}": [f"pixel_{i}_{j}" for j in rows] for i in rows}
+    own = {pixel: PIXEL_MILLISECONDS for row in groups.values() for pixel in row}
+    shared = dict.fromkeys(groups, ROW_MILLISECONDS)
+    return _shipped(
+        "digits",
+        _load("load_digits"),
+        Prices(own, groups=groups, shared=shared, unit="ms"),
+        "milliseconds of a line sensor, a row of pixels shared",
+    )
+
+
+def diabetes() -> Table:
+    """Diabetes progression after a year (regression): 442 rows, 10 features, in raw units.
+
+    Prices are ILLUSTRATIVE, in euros: questions and scales cost little; the six serum values
+    share one drawing of blood.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> from thrifty.data import diabetes
+    >>> diabetes().prices.bind(list(diabetes().X.columns)).full
+    40.0
+    """
+    return _shipped(
+        "diabetes",
+        _load("load_diabetes", scaled=False),
+        Prices(DIABETES_EUROS, groups={"blood": BLOOD}, shared={"blood": BLOOD_DRAW}, unit="EUR"),
+        "euros per test, drawing blood shared",
+    )
+
+
+def _load(loader: str, **options: Any) -> Any:
+    need("pandas")
+    from sklearn import datasets
+
+    load: Callable[..., Any] = getattr(datasets, loader)
+    return load(as_frame=True, **options)
+
+
+def _shipped(name: str, bunch: Any, prices: Prices, story: str) -> Table:
+    note = f"data from scikit-learn; prices are illustrative, not published: {story}"
+    return Table(name, bunch.data, bunch.target.to_numpy(), prices, note=note)
