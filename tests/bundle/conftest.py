@@ -32,6 +32,10 @@ class TwoQuestions(Frozen):
         self.leaves = leaves
         self.n_features = n_features
 
+    @property
+    def n_scores(self):
+        return self.leaves.shape[1]
+
     def leaf(self, X):
         goes_on = ~(X[:, 0] <= self.thresholds[0])
         return np.where(goes_on, np.where(X[:, 1] <= self.thresholds[1], 1, 2), 0)

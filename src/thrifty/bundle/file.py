@@ -34,7 +34,6 @@ from thrifty.bundle.predictor import Predictor
 from thrifty.bundle.schema import Schema
 from thrifty.costs.bound import BoundPrices
 from thrifty.errors import BundleError, DataError
-from thrifty.model.frozen import Frozen
 
 __all__ = ["describe", "load", "save"]
 
@@ -213,18 +212,10 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Pre
     model = KINDS[kind].build(header["model"], arrays)
     schema, prices = Schema.build(header["schema"]), BoundPrices.build(header["prices"])
     classes = build_classes(header["classes"])
-    _refuse_classes(model, classes)
     try:
         return Predictor(model, schema, prices, classes, header["knob"], header["provenance"])
     except DataError as error:
         raise BundleError(f"the parts of the file do not fit: {error}") from error
-
-
-def _refuse_classes(model: Frozen, classes: NDArray[Any] | None) -> None:
-    # A walk that has not begun needs no table and no kernel, and has its scores.
-    outputs, wanted = len(model.walk().scores), 1 if classes is None else len(classes)
-    if outputs != wanted:
-        raise BundleError(f"the model has {outputs} outputs where {wanted} are needed")
 
 
 def _member(name: str) -> str:

@@ -141,4 +141,7 @@ class Predictor:
             problems.append(f"there are {len(self.prices.own)} prices for {d} columns")
         elif self.prices.names is not None and self.prices.names != self.schema.names:
             problems.append("the prices are bound to other columns than the schema has")
+        wanted = 1 if self.classes is None else len(self.classes)
+        if self.model.n_scores != wanted:
+            problems.append(f"the model has {self.model.n_scores} scores, {wanted} are needed")
         raise_all(DataError, "predictor", problems)

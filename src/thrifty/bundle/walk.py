@@ -6,13 +6,14 @@ answers and receipts are made when someone looks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle.receipt import Purchase, Receipt
+from thrifty.costs.bound import BoundPrices
 from thrifty.errors import DataError, raise_all
 
 if TYPE_CHECKING:
@@ -73,9 +74,8 @@ class NamedWalk:
         self._skipped: set[int] = set()
         self._stopped: str | None = None
         self._asks: tuple[str | int, ...] | None = None
-        # Closes over these two and not over the walk: no cycle, gone as soon as it is dropped.
-        marginal, paid = predictor.prices.marginal, self._paid
-        self._walk = predictor.model.walk(lambda index: marginal(index, paid))
+        self._quotes = _Quotes(predictor.prices, self._paid)
+        self._walk = predictor.model.walk(self._quotes.__getitem__)
         if known:
             self._take(self._fresh(known))
 
@@ -105,6 +105,7 @@ class NamedWalk:
         """
         fresh = self._fresh(values)
         self._paid.update(fresh)
+        self._quotes.expire(fresh)
         self._take(fresh)
 
     def skip(self, feature: str | int) -> None:
@@ -216,6 +217,26 @@ class NamedWalk:
         if index in self._paid:
             return "asked"
         return "skipped" if index in self._skipped else "known"
+
+
+class _Quotes(dict[int, float]):
+    """What each feature would cost now, worked out when first asked for.
+
+    A walk asks for all prices after every value; only a purchase from a group changes any.
+    """
+
+    def __init__(self, prices: BoundPrices, paid: set[int]) -> None:
+        self._prices, self._paid = prices, paid
+        self._grouped = prices.grouped
+
+    def __missing__(self, index: int) -> float:
+        quote = self[index] = self._prices.marginal(index, self._paid)
+        return quote
+
+    def expire(self, bought: Iterable[int]) -> None:
+        """Forget what buying these features may have changed."""
+        if not self._grouped.isdisjoint(bought):
+            self.clear()
 
 
 def _same(a: float, b: float) -> bool:

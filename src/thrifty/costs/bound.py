@@ -229,6 +229,11 @@ class BoundPrices:
         return split(np.concatenate([self.own, self.shared, list(self.calls.values())]))
 
     @cached_property
+    def grouped(self) -> frozenset[int]:
+        """Positions of the features that are in a group."""
+        return frozenset(np.flatnonzero(self.group >= 0).tolist())
+
+    @cached_property
     def _fares(self) -> list[tuple[float, float, frozenset[int]]]:
         # Per feature: its price as the first of its group, its price later, its group.
         mates = [frozenset(members.tolist()) for members in self._members]

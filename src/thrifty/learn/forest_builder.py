@@ -9,7 +9,7 @@ from thrifty.kernels.binning import MISSING
 from thrifty.kernels.growth import Growth
 from thrifty.learn.binned import Binned
 from thrifty.model import Forest
-from thrifty.model.nodes import CATEGORICAL, MISSING_LEFT, empty_nodes
+from thrifty.model.nodes import CATEGORICAL, MISSING_LEFT, NODE, empty_nodes
 
 __all__ = ["ForestBuilder"]
 
@@ -49,7 +49,7 @@ class ForestBuilder:
         """The forest of all trees so far."""
         sizes = [len(nodes) for nodes in self.nodes]
         return Forest(
-            nodes=np.concatenate([empty_nodes(0), *self.nodes]),
+            nodes=_join(self.nodes),
             values=np.concatenate([np.empty((0, 1)), *self.values]),
             roots=np.cumsum([0, *sizes], dtype=np.int64)[:-1],
             outputs=np.array(self.outputs, dtype=np.int64),
@@ -58,6 +58,12 @@ class ForestBuilder:
             n_features=len(self.binned.bins),
             subsets=np.array(self.subsets, dtype=np.uint64).reshape(-1, 4),
         )
+
+
+def _join(nodes: list[NDArray[np.void]]) -> NDArray[np.void]:
+    # As plain bytes: NumPy would compare the fields of every record type with every other.
+    plain = [part.view(f"V{NODE.itemsize}") for part in (empty_nodes(0), *nodes)]
+    return np.concatenate(plain).view(NODE)
 
 
 def _subset(goes_left: NDArray[np.uint8]) -> NDArray[np.uint64]:

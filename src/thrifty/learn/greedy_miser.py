@@ -26,9 +26,10 @@ from thrifty.learn.binned import Binned
 from thrifty.learn.boosting import Boosting
 from thrifty.learn.bought import Bought
 from thrifty.learn.grower import Grower
+from thrifty.learn.held_out import HeldOut
 from thrifty.learn.losses import Loss
 from thrifty.learn.point import Point
-from thrifty.learn.prefixes import Quality, useful_prefixes
+from thrifty.learn.prefixes import useful_prefixes
 from thrifty.learn.watch import Watch, boost
 from thrifty.model import Forest
 
@@ -36,7 +37,7 @@ __all__ = ["GreedyMiser", "Task"]
 
 # The path: penalties from the largest at which anything is bought down to this share of it, and 0.
 SMALLEST_PENALTY = 1e-4
-PENALTIES = 8
+PENALTIES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,19 +95,14 @@ class GreedyMiser(PricedEstimator):
         self.random_state = random_state
 
     @abstractmethod
-    def _held_out(
-        self, task: Task, validation: Sequence[Any]
-    ) -> tuple[NDArray[np.floating], Loss, Quality]:
-        """Encoded rows, loss and quality of a validation set."""
+    def _held_out(self, task: Task, validation: Sequence[Any]) -> HeldOut:
+        """Read and check a validation set."""
 
     def _validation_rows(self, task: Task, X: Any) -> NDArray[np.floating]:
         return task.schema.encode(self._as_table(X, reset=False))
 
     def _fit(self, task: Task, validation: Sequence[Any] | None) -> Self:
-        watch = None
-        if validation is not None:
-            rows, loss, _ = self._held_out(task, validation)
-            watch = Watch(rows, loss)
+        watch = None if validation is None else Watch(self._held_out(task, validation))
         forest = self._learn(task, self._bin(task), self.penalty, watch)
         self._predictor = self._predictor_of(task, forest, self.penalty)
         return self
@@ -114,17 +110,17 @@ class GreedyMiser(PricedEstimator):
     def _path(
         self, task: Task, validation: Sequence[Any], penalties: Sequence[float] | None
     ) -> Iterator[Point]:
-        rows, loss, quality = self._held_out(task, validation)
+        held_out = self._held_out(task, validation)
         binned = self._bin(task)
         if penalties is None:
             penalties = self._penalties(task, binned)
         points: list[Point] = []
         for penalty in sorted(penalties, reverse=True):
-            forest = self._learn(task, binned, penalty, Watch(rows, loss))
-            for trees, bill, reached in useful_prefixes(forest, rows, task.prices, quality):
-                if trees or not points:
-                    model = self._predictor_of(task, forest.prefix(trees), penalty)
-                    points.append(Point(dict(model.knob or {}), model, bill, reached))
+            forest = self._learn(task, binned, penalty, Watch(held_out))
+            for prefix in useful_prefixes(forest, held_out, task.prices):
+                if prefix.trees or not points:
+                    model = self._predictor_of(task, forest.prefix(prefix.trees), penalty)
+                    points.append(Point(model.knob or {}, model, prefix.bill, prefix.quality))
         # Stable: of points that cost the same, the larger penalty comes first, the constant before.
         return iter(sorted(points, key=lambda point: point.bill))
 

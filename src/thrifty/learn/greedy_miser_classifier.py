@@ -13,9 +13,9 @@ from sklearn.utils._param_validation import StrOptions
 
 from thrifty.costs import Prices
 from thrifty.learn.greedy_miser import GreedyMiser, Task
+from thrifty.learn.held_out import HeldOut
 from thrifty.learn.losses import LogLoss, Loss, SquaredHinge
 from thrifty.learn.point import Point
-from thrifty.learn.prefixes import Quality
 from thrifty.learn.targets import Labels
 from thrifty.model import Forest
 from thrifty.model.links import apply_link
@@ -135,9 +135,9 @@ class GreedyMiserClassifier(ClassifierMixin, GreedyMiser):  # type: ignore[misc]
     ) -> Iterator[Point]:
         """Operating points over a range of penalties, cheapest first.
 
-        Every prefix of the trees of each penalty is a candidate; those that a cheaper prefix
-        of the same penalty equals are left out. The first point is the constant, at bill 0. The
-        penalties share the binned table. Quality is the accuracy.
+        Every prefix of the trees of each penalty is a candidate; it is left out where a cheaper
+        prefix of the same penalty has no more validation loss. The first point is the constant,
+        at bill 0. The penalties share the binned table. Quality is the accuracy.
 
         Parameters
         ----------
@@ -178,13 +178,11 @@ class GreedyMiserClassifier(ClassifierMixin, GreedyMiser):  # type: ignore[misc]
     ) -> Loss:
         return LOSSES[self.loss](codes, weight, n_classes)
 
-    def _held_out(
-        self, task: Task, validation: Sequence[Any]
-    ) -> tuple[NDArray[np.floating], Loss, Quality]:
+    def _held_out(self, task: Task, validation: Sequence[Any]) -> HeldOut:
         rows = self._validation_rows(task, validation[0])
         codes = Labels(self.classes_, np.empty(0, np.int64)).recode(validation[1], len(rows))
 
         def accuracy(raw: NDArray[np.float64]) -> float:
             return float(np.mean(apply_link(task.loss.link, raw).argmax(axis=1) == codes))
 
-        return rows, self._loss(codes, None, len(self.classes_)), accuracy
+        return HeldOut(rows, self._loss(codes, None, len(self.classes_)), accuracy)

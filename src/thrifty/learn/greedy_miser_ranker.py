@@ -12,10 +12,10 @@ from sklearn.utils._param_validation import StrOptions
 
 from thrifty.costs import Prices
 from thrifty.learn.greedy_miser import GreedyMiser, Task
+from thrifty.learn.held_out import HeldOut
 from thrifty.learn.losses import LambdaLoss, Loss, SquaredLoss
 from thrifty.learn.ndcg import ndcg
 from thrifty.learn.point import Point
-from thrifty.learn.prefixes import Quality
 from thrifty.learn.targets import grades, query_order
 
 __all__ = ["GreedyMiserRanker"]
@@ -154,9 +154,7 @@ class GreedyMiserRanker(GreedyMiser):
             return SquaredLoss(target, weight)
         return LambdaLoss(target, weight, starts)
 
-    def _held_out(
-        self, task: Task, validation: Sequence[Any]
-    ) -> tuple[NDArray[np.floating], Loss, Quality]:
+    def _held_out(self, task: Task, validation: Sequence[Any]) -> HeldOut:
         rows = self._validation_rows(task, validation[0])
         order, starts = query_order(validation[2] if len(validation) > 2 else None, len(rows))
         target = grades(validation[1], len(rows))[order]
@@ -164,4 +162,6 @@ class GreedyMiserRanker(GreedyMiser):
         def ndcg_at_5(raw: NDArray[np.float64]) -> float:
             return ndcg(target, raw[:, 0], starts)
 
-        return np.ascontiguousarray(rows[order]), self._loss(target, None, starts), ndcg_at_5
+        return HeldOut(
+            np.ascontiguousarray(rows[order]), self._loss(target, None, starts), ndcg_at_5
+        )

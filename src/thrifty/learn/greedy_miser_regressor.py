@@ -11,9 +11,9 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from thrifty.learn.greedy_miser import GreedyMiser, Task
-from thrifty.learn.losses import Loss, SquaredLoss
+from thrifty.learn.held_out import HeldOut
+from thrifty.learn.losses import SquaredLoss
 from thrifty.learn.point import Point
-from thrifty.learn.prefixes import Quality
 from thrifty.learn.targets import numbers
 
 __all__ = ["GreedyMiserRegressor"]
@@ -82,13 +82,11 @@ class GreedyMiserRegressor(RegressorMixin, GreedyMiser):  # type: ignore[misc]
         rows, target, weight = self._kept(self._weights(sample_weight, rows), rows, target)
         return Task(schema, prices, rows, SquaredLoss(target, weight), weight)
 
-    def _held_out(
-        self, task: Task, validation: Sequence[Any]
-    ) -> tuple[NDArray[np.floating], Loss, Quality]:
+    def _held_out(self, task: Task, validation: Sequence[Any]) -> HeldOut:
         rows = self._validation_rows(task, validation[0])
         target = numbers(validation[1], len(rows))
 
         def r2(raw: NDArray[np.float64]) -> float:
             return float(r2_score(target, raw[:, 0]))
 
-        return rows, SquaredLoss(target, None), r2
+        return HeldOut(rows, SquaredLoss(target, None), r2)

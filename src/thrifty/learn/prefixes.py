@@ -2,54 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import groupby
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
+from thrifty.learn.held_out import HeldOut
 from thrifty.model import Forest
 
-__all__ = ["Quality", "useful_prefixes"]
-
-# Quality of the outputs (n, k) that a forest gives the validation rows.
-Quality = Callable[[NDArray[np.float64]], float]
-# Number of trees, mean bill, quality.
-Prefix = tuple[int, float, float]
+__all__ = ["Prefix", "useful_prefixes"]
 
 
-def useful_prefixes(
-    forest: Forest, X: NDArray[np.floating], prices: BoundPrices, quality: Quality
-) -> Iterator[Prefix]:
-    """The empty prefix, then those that no cheaper one equals, cheapest first.
+@dataclass(frozen=True)
+class Prefix:
+    """The first `trees` trees and their figures on the validation rows."""
 
-    A prefix holds whole rounds, one tree for each output.
+    trees: int
+    bill: float
+    loss: float
+    quality: float
+
+
+def useful_prefixes(forest: Forest, held_out: HeldOut, prices: BoundPrices) -> Iterator[Prefix]:
+    """The empty prefix, then those with less loss than all cheaper ones, cheapest first.
+
+    The loss decides and not the quality: an accuracy on few rows jumps up and down from tree to
+    tree, and the best of a hundred would be the luckiest.
     """
-    constant, *prefixes = _all_prefixes(forest, X, prices, quality)
+    constant, *prefixes = _all_prefixes(forest, held_out, prices)
     yield constant
-    best = constant[2]
-    for trees, bill, reached in _best_of_each_bill(prefixes):
-        if reached > best:
-            best = reached
-            yield trees, bill, reached
+    least = constant.loss
+    for prefix in sorted(prefixes, key=lambda prefix: (prefix.bill, prefix.loss)):
+        if prefix.loss < least:
+            least = prefix.loss
+            yield prefix
 
 
-def _best_of_each_bill(prefixes: list[Prefix]) -> Iterator[Prefix]:
-    """Of the prefixes that cost the same, the best; of those, the longest."""
-    ordered = sorted(prefixes, key=lambda prefix: (prefix[1], prefix[2], prefix[0]))
-    for _, same in groupby(ordered, key=lambda prefix: prefix[1]):
-        yield list(same)[-1]
-
-
-def _all_prefixes(
-    forest: Forest, X: NDArray[np.floating], prices: BoundPrices, quality: Quality
-) -> Iterator[Prefix]:
-    raw = np.tile(forest.base, (len(X), 1))
-    words = np.zeros((len(X), forest.paths.shape[1]), dtype=np.uint64)
+def _all_prefixes(forest: Forest, held_out: HeldOut, prices: BoundPrices) -> Iterator[Prefix]:
+    """After each round, one tree for each output."""
+    raw = np.tile(forest.base, (len(held_out.X), 1))
+    words = np.zeros((len(raw), forest.paths.shape[1]), dtype=np.uint64)
     bills = prices.bill(forest.spread(words))
-    yield 0, float(bills.mean()), quality(raw)
-    for tree, leaf in enumerate(forest.leaves(X)):
+    yield Prefix(0, float(bills.mean()), held_out.loss.value(raw.T), held_out.quality(raw))
+    for tree, leaf in enumerate(forest.leaves(held_out.X)):
         output, path = forest.outputs[tree], forest.paths[leaf]
         raw[:, output] += forest.values[leaf, 0]
         # Few rows read anything new once the first trees are paid for.
@@ -57,5 +53,5 @@ def _all_prefixes(
         words[news] |= path[news]
         bills[news] = prices.bill(forest.spread(words[news]))
         if output == len(forest.base) - 1:
-            total = bills + prices.evaluation * (tree + 1)
-            yield tree + 1, float(total.mean()), quality(raw)
+            bill = float(np.mean(bills + prices.evaluation * (tree + 1)))
+            yield Prefix(tree + 1, bill, held_out.loss.value(raw.T), held_out.quality(raw))

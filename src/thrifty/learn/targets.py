@@ -60,10 +60,10 @@ def numbers(y: Any, rows: int) -> NDArray[np.float64]:
 
 def grades(y: Any, rows: int) -> NDArray[np.float64]:
     """Read a ranking target: relevance grades from 0 up."""
-    y = numbers(y, rows)
-    _refuse(y < 0, y, "is negative; grades start at 0")
-    _refuse(y > 60, y, "is too large for a gain of 2^grade - 1; use grades such as 0 to 4")
-    return y
+    target = numbers(y, rows)
+    _refuse(target < 0, target, "is negative; grades start at 0")
+    _refuse(target > 60, target, "is too large for a gain of 2^grade - 1; grades are 0, 1, 2, ...")
+    return target
 
 
 def query_order(qid: Any, rows: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.learn.boosting import Boosting
-from thrifty.learn.losses import Loss
+from thrifty.learn.held_out import HeldOut
 from thrifty.model import Forest
 
 __all__ = ["Watch", "boost"]
@@ -20,14 +20,12 @@ class Watch:
 
     Parameters
     ----------
-    X : array (n, d)
-        Encoded validation rows.
-    loss : Loss
-        Bound to the validation target.
+    held_out : HeldOut
+        The validation rows.
     """
 
-    def __init__(self, X: NDArray[np.floating], loss: Loss) -> None:
-        self.X, self.loss = X, loss
+    def __init__(self, held_out: HeldOut) -> None:
+        self.X, self.loss = held_out.X, held_out.loss
         self.losses: list[float] = []
         self._raw: NDArray[np.float64] | None = None
 

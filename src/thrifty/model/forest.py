@@ -71,6 +71,11 @@ class Forest(Frozen):
         for name in ARRAYS:
             object.__setattr__(self, name, _sealed(getattr(self, name)))
 
+    @property
+    def n_scores(self) -> int:
+        """Two classes need one output where the link makes two probabilities of it."""
+        return 2 if len(self.base) == 1 and self.link in ("sigmoid", "hinge") else len(self.base)
+
     def score(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """Class probabilities (n, K), or values (n,) for the link "sum"."""
         return apply_link(self.link, self.raw(X))

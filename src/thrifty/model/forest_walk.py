@@ -35,8 +35,9 @@ class Outline:
     splits: list[Split | None]
     roots: list[int]
     waiting: dict[int, list[int]]
-    addends: list[list[float]]
-    outputs: list[int]
+    addends: NDArray[np.float64]
+    terms: NDArray[np.int64]
+    outputs: NDArray[np.int64]
     base: NDArray[np.float64]
     link: str
 
@@ -60,7 +61,8 @@ class Outline:
             split = splits[root]
             if split is not None:
                 waiting.setdefault(split[0], []).append(tree)
-        return cls(splits, roots.tolist(), waiting, addends.tolist(), outputs.tolist(), base, link)
+        terms = np.arange(1, len(roots) + 1)
+        return cls(splits, roots.tolist(), waiting, addends, terms, outputs, base, link)
 
 
 def _split(
@@ -91,13 +93,10 @@ class ForestWalk(Walk):
     @property
     def asks(self) -> tuple[int, ...]:
         """All features that trees wait for, most trees freed per price first."""
-        if len(self._waiting) < 2:
-            return tuple(self._waiting)
-        return tuple(sorted(self._waiting, key=self._urgency))
-
-    def _urgency(self, feature: int) -> tuple[float, int]:
-        price, trees = self._price(feature), len(self._waiting[feature])
-        return (-trees / price if price > 0 else -np.inf, feature)
+        price = self._price
+        # Price per tree, so that what is free comes first; ties go by position.
+        ranked = sorted([(price(j) / len(trees), j) for j, trees in self._waiting.items()])
+        return tuple([feature for _, feature in ranked])
 
     def tell(self, values: Mapping[int, float]) -> None:
         """Take values and move every tree as far as they allow."""
@@ -136,15 +135,17 @@ class ForestWalk(Walk):
     def scores(self) -> NDArray[np.float64]:
         """Scores of the nodes where the trees stand."""
         outline = self._outline
-        raw = outline.base.tolist()
-        # Tree by tree, as the batch adds, so that the last score has the same bits.
-        for node, output in zip(self._place, outline.outputs, strict=True):
-            for k, value in enumerate(outline.addends[node], start=output):
-                raw[k] += value
-        outputs = np.array([raw])
+        terms = np.zeros((len(self._place) + 1, len(outline.base)))
+        terms[0] = outline.base
+        if outline.addends.shape[1] == 1:
+            terms[outline.terms, outline.outputs] = outline.addends[self._place, 0]
+        else:
+            terms[1:] = outline.addends[self._place]
+        # Summed tree by tree, as the batch adds, so that the last score has the same bits.
+        raw = terms.cumsum(axis=0)[-1:]
         if outline.link in ("mean", "vote"):
-            outputs /= max(len(outline.roots), 1)
-        return np.atleast_1d(apply_link(outline.link, outputs)[0])
+            raw /= max(len(self._place), 1)
+        return np.atleast_1d(apply_link(outline.link, raw)[0])
 
     @property
     def evaluations(self) -> int:

@@ -60,6 +60,11 @@ class Frozen(ABC):
     n_features: int
     """Number of columns of the table."""
 
+    @property
+    @abstractmethod
+    def n_scores(self) -> int:
+        """Number of classes that `score` tells apart; 1 for a model of values."""
+
     @abstractmethod
     def score(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """Class probabilities (n, K), or values (n,) for regression and ranking."""

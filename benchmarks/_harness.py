@@ -1,0 +1,43 @@
+"""Measuring ratios: rivals take turns in one process, and the best of several turns counts.
+
+CPU time by default, because the machine may be shared; what is printed is also written to
+docs/benchmarks/NAME.csv, which the documentation shows.
+"""
+
+from __future__ import annotations
+
+import csv
+import gc
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "benchmarks"
+
+
+def take_turns(
+    rivals: dict[str, Callable[[], object]],
+    turns: int = 5,
+    clock: Callable[[], float] = time.process_time,
+) -> dict[str, float]:
+    """Least time of each rival; every turn runs all of them, so that a busy moment hits all."""
+    best = dict.fromkeys(rivals, float("inf"))
+    for _ in range(turns):
+        for name, run in rivals.items():
+            gc.collect()
+            start = clock()
+            run()
+            best[name] = min(best[name], clock() - start)
+    return best
+
+
+def report(name: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print the table and keep it for the documentation."""
+    for row in (header, *rows):
+        print("  ".join(str(cell).ljust(28) for cell in row).rstrip(), flush=True)
+    RESULTS.mkdir(exist_ok=True)
+    beside = RESULTS / f".{name}.csv.part"
+    with beside.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows((header, *rows))
+    os.replace(beside, RESULTS / f"{name}.csv")

@@ -1,0 +1,116 @@
+"""The picture of the README: accuracy against budget on a table that ships with scikit-learn.
+
+Ten random splits into 50 % training, 20 % validation and 30 % test rows. At each budget the point
+with the best validation accuracy is taken and its test accuracy counted. The baseline is the same
+boosting without prices on the cheapest features that the budget pays for.
+"""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.model_selection import train_test_split
+
+from thrifty import GreedyMiserClassifier
+from thrifty.data import digits
+
+mpl.rcParams["svg.hashsalt"] = "thrifty"  # the same picture has the same bytes
+BUDGETS = np.array([0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0])
+SPLITS = 10
+
+
+def split(table, seed):
+    """Training, validation and test rows."""
+    rest, test = train_test_split(
+        np.arange(len(table.y)), test_size=0.3, stratify=table.y, random_state=seed
+    )
+    train, validation = train_test_split(
+        rest, test_size=2 / 7, stratify=table.y[rest], random_state=seed
+    )
+    return [(table.X.iloc[rows], table.y[rows]) for rows in (train, validation, test)]
+
+
+def with_prices(table, budgets, train, validation, test):
+    """Test accuracy of the point chosen on validation within each budget."""
+    points = list(GreedyMiserClassifier(table.prices).path(*train, validation=validation))
+    chosen = [
+        max((p for p in points if p.bill <= budget), key=lambda p: p.quality) for budget in budgets
+    ]
+    return [np.mean(point.model.predict(test[0]) == test[1]) for point in chosen]
+
+
+def cheapest_features(table, budgets, train, validation, test):
+    """Test accuracy of plain boosting on the cheapest features that each budget pays for."""
+    prices = table.prices.bind(list(table.X.columns))
+    accuracies = []
+    for budget in budgets:
+        columns = affordable(prices, budget)
+        model = GreedyMiserClassifier()
+        model.fit(
+            train[0].iloc[:, columns],
+            train[1],
+            validation=(validation[0].iloc[:, columns], validation[1]),
+        )
+        accuracies.append(model.score(test[0].iloc[:, columns], test[1]))
+    return accuracies
+
+
+def affordable(prices, budget):
+    """Features in the order of what they cost next, as long as the budget lasts; at least one."""
+    bought, spent = [], 0.0
+    while len(bought) < len(prices.own):
+        quotes = {
+            j: prices.marginal(j, bought) for j in range(len(prices.own)) if j not in bought
+        }
+        feature = min(quotes, key=quotes.get)
+        if bought and spent + quotes[feature] > budget:
+            break
+        bought.append(feature)
+        spent += quotes[feature]
+    return bought
+
+
+def draw(budgets, curves, path):
+    """Mean and standard error of each curve."""
+    figure = Figure(figsize=(7.2, 3.6), layout="constrained")
+    axes = figure.subplots()
+    for (label, accuracies), color in zip(curves.items(), ("#0b6e4f", "#9a9a9a"), strict=True):
+        mean = accuracies.mean(axis=0)
+        error = accuracies.std(axis=0, ddof=1) / np.sqrt(len(accuracies))
+        axes.plot(100 * budgets, mean, marker="o", color=color, label=label)
+        axes.fill_between(100 * budgets, mean - error, mean + error, color=color, alpha=0.2)
+    axes.set_xscale("log")
+    axes.set_xticks([10, 20, 50, 100], ["10 %", "20 %", "50 %", "100 %"])
+    axes.minorticks_off()
+    axes.set_xlabel("budget per example, share of the price of all features")
+    axes.set_ylabel("test accuracy")
+    axes.set_title("Digits of scikit-learn, illustrative prices per pixel and row, 10 splits", fontsize=10)
+    axes.legend(frameon=False, loc="lower right")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, metadata={"Date": None})
+
+
+def main():
+    """Run both on the same splits and draw them."""
+    from _harness import RESULTS, report
+
+    table = digits()
+    full = table.prices.bind(list(table.X.columns)).full
+    curves = {"Thrifty: GreedyMiser with prices": [], "plain boosting on the cheapest features": []}
+    for seed in range(SPLITS):
+        parts = split(table, seed)
+        for rival, curve in zip((with_prices, cheapest_features), curves.values(), strict=True):
+            curve.append(rival(table, BUDGETS * full, *parts))
+    curves = {label: np.array(curve) for label, curve in curves.items()}
+    draw(BUDGETS, curves, RESULTS.parent / "_static" / "curve.svg")
+    means = [curve.mean(axis=0) for curve in curves.values()]
+    rows = [
+        (f"{100 * budget:.0f} %", *(f"{mean[i]:.3f}" for mean in means))
+        for i, budget in enumerate(BUDGETS)
+    ]
+    report("curve", ("budget", *curves), rows)
+
+
+if __name__ == "__main__":
+    main()
