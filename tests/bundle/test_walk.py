@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.bundle import Purchase, Schema
+from thrifty.bundle import Predictor, Purchase, Schema
 from thrifty.costs import Prices
 from thrifty.errors import DataError
+from thrifty.model import Forest
+from thrifty.model.nodes import empty_nodes
 
 FEATURES = ("age", "chol", "sex")
 number = st.one_of(st.none(), st.integers(0, 100), st.floats(0, 100))
@@ -238,3 +240,16 @@ def test_a_walk_says_where_it_is(predictor):
     assert repr(walk) == "NamedWalk(0 values, asks=('age',))"
     walk.tell({"age": 20})
     assert repr(walk) == "NamedWalk(1 values, answer='well')"
+
+
+def test_the_price_of_a_feature_is_what_it_would_cost_now() -> None:
+    prices = Prices([5.0, 1.0, 2.0], groups={"panel": [1, 2]}, shared={"panel": 3.0}).bind(3)
+    nodes = empty_nodes(7)
+    nodes[0], nodes[1], nodes[2] = (0.0, 1, 0), (0.0, 3, 1), (0.0, 5, 2)
+    tree = Forest(nodes, np.zeros((7, 1)), np.array([0]), np.array([0]), np.zeros(1), "sum", 3)
+    walk = Predictor(tree, Schema.of(np.zeros((2, 3))), prices).walk()
+    assert [walk.price(feature) for feature in range(3)] == [5.0, 4.0, 5.0]
+    walk.tell({1: 0.5})
+    assert [walk.price(feature) for feature in range(3)] == [5.0, 0.0, 2.0]
+    walk.skip(2)
+    assert walk.price(2) == 0.0

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +33,7 @@ from thrifty.bundle.predictor import Predictor
 from thrifty.bundle.schema import Schema
 from thrifty.costs.bound import BoundPrices
 from thrifty.errors import BundleError, DataError
+from thrifty.files import write_whole
 
 __all__ = ["describe", "load", "save"]
 
@@ -52,7 +52,7 @@ def save(predictor: Predictor, path: str | os.PathLike[str]) -> None:
     OSError
         If the file cannot be written; an old file is then as it was.
     """
-    _write(Path(os.path.realpath(path)), _pack(predictor))
+    write_whole(path, _pack(predictor))
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -158,23 +158,6 @@ def _scalar(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{value!r} is of type {type(value).__name__}")
-
-
-def _write(path: Path, data: bytes) -> None:
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        try:
-            with open(beside, "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise OSError(
-            error.errno, f"cannot write the model: {error.strerror}", str(path)
-        ) from error
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:

@@ -120,6 +120,11 @@ class NamedWalk:
             self._stopped = reason
             self._asks = ()
 
+    def price(self, feature: str | int) -> float:
+        """What a feature would cost now: 0 for what is paid, known or skipped already."""
+        index = self._schema.index(feature)
+        return 0.0 if index in self._encoded else self._quotes[index]
+
     @property
     def answer(self) -> Any:
         """The predicted label or value; None while not done."""

@@ -27,7 +27,7 @@ def find_edges(column):
     values = np.sort(column[~np.isnan(column)])
     if not len(values):
         return values
-    distinct = values[np.append(True, np.diff(values) > 0)]
+    distinct = values[np.append(True, values[1:] > values[:-1])]
     if len(distinct) <= MAX_BINS:
         return _between(distinct[:-1], distinct[1:])
     ranks = np.arange(1, MAX_BINS) * (len(values) - 1) / MAX_BINS

@@ -29,17 +29,41 @@ def lambda_gradients(scores, gains, starts, scale, gradient, hessian):
 @jit
 def add_query(scores, gains, scale, gradient, hessian):
     """All pairs of one query with different grades."""
-    order = np.argsort(-scores, kind="mergesort")
-    discount = np.empty(len(scores))
-    for rank in range(len(order)):
-        discount[order[rank]] = 1.0 / np.log2(rank + 2.0)
+    discount, spread = share_ranks(scores)
     for i in range(len(scores)):
         for j in range(len(scores)):
             if gains[i] > gains[j]:
-                swap = (gains[i] - gains[j]) * abs(discount[i] - discount[j]) * scale
+                apart = spread[i] if scores[i] == scores[j] else abs(discount[i] - discount[j])
+                swap = (gains[i] - gains[j]) * apart * scale
                 doubt = 1.0 / (1.0 + np.exp(min(scores[i] - scores[j], 700.0)))
                 gradient[i] += swap * doubt
                 gradient[j] -= swap * doubt
                 curve = swap * doubt * (1.0 - doubt)
                 hessian[i] += curve
                 hessian[j] += curve
+
+
+@jit
+def share_ranks(scores):
+    """Mean discount of the ranks that rows of equal score share, and how far two of them differ.
+
+    Before the first tree all scores are equal: the order of the table must not rank them.
+    """
+    order = np.argsort(-scores, kind="mergesort")
+    discount, spread = np.empty(len(scores)), np.zeros(len(scores))
+    first = 0
+    while first < len(order):
+        last = first + 1
+        while last < len(order) and scores[order[last]] == scores[order[first]]:
+            last += 1
+        size = last - first
+        total, apart = 0.0, 0.0
+        for k in range(size):
+            here = 1.0 / np.log2(first + k + 2.0)
+            total += here
+            apart += here * (size - 1 - 2 * k)  # in how many pairs it is the larger, less the rest
+        for row in order[first:last]:
+            discount[row] = total / size
+            spread[row] = 2.0 * apart / (size * max(size - 1, 1))
+        first = last
+    return discount, spread

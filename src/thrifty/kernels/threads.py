@@ -8,11 +8,14 @@ not depend on the number of threads.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
 __all__ = ["blocks", "run", "thread_count", "threads"]
+
+PREFIX = "thrifty-kernels"
 
 _limit: int | None = None
 _pool: ThreadPoolExecutor | None = None
@@ -54,22 +57,30 @@ def blocks(n: int, size: int) -> list[tuple[int, int]]:
 
 def run(task: Callable[[int, int], object], ranges: Sequence[tuple[int, int]]) -> None:
     """Call `task(first, last)` for every range, on the pool when there is more than one thread."""
-    if thread_count() == 1 or len(ranges) < 2:
+    if thread_count() == 1 or len(ranges) < 2 or _is_worker():
         for first, last in ranges:
             task(first, last)
         return
     # The caller works too: one hand-over less, and no idle thread while it waits.
-    waiting = [_workers().submit(task, first, last) for first, last in ranges[1:]]
-    task(*ranges[0])
-    for job in waiting:
+    jobs = [_workers().submit(task, first, last) for first, last in ranges[1:]]
+    try:
+        task(*ranges[0])
+    finally:
+        wait(jobs)
+    for job in jobs:
         job.result()
+
+
+def _is_worker() -> bool:
+    # A worker that waited for other workers could wait for ever: it does the work itself.
+    return threading.current_thread().name.startswith(PREFIX)
 
 
 def _workers() -> ThreadPoolExecutor:
     global _pool, _pool_size
     size = thread_count()
     if _pool is None or _pool_size != size:
-        _pool, _pool_size = ThreadPoolExecutor(size, thread_name_prefix="thrifty"), size
+        _pool, _pool_size = ThreadPoolExecutor(size, thread_name_prefix=PREFIX), size
     return _pool
 
 

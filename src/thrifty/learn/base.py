@@ -85,7 +85,7 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any) -> tuple[Schema, BoundPrices, NDArray[np.floating]]:
         """Learn the schema of a training table, bind the prices to it, encode it."""
-        X = self._as_table(X, reset=True, ensure_min_samples=2)
+        X = self._as_table(X, reset=True, least=2)
         schema = Schema.of(X)
         names = [str(column.name) for column in schema.columns]
         prices = (self.prices or Prices()).bind(names if schema.named else len(names))
@@ -96,14 +96,22 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "_predictor")
         return self._as_table(X, reset=False)
 
-    def _as_table(self, X: Any, *, reset: bool, **checks: Any) -> Any:
+    def _as_table(self, X: Any, *, reset: bool, least: int = 1) -> Any:
         if hasattr(X, "columns"):
             # A table with columns of its own: only names and width are scikit-learn's business.
+            if len(X) < least:
+                raise DataError(
+                    f"table: {len(X)} sample(s), while a minimum of {least} is required"
+                )
             return validate_data(self, X, reset=reset, skip_check_array=True)
         return validate_data(
-            self, X, reset=reset, dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if not _has_infinity(X) else False, **checks,
-        )  # fmt: skip
+            self,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False if _has_infinity(X) else "allow-nan",
+            ensure_min_samples=least,
+        )
 
     def _weights(self, sample_weight: Any, X: NDArray[Any]) -> NDArray[np.float64] | None:
         if sample_weight is None:

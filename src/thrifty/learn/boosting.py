@@ -51,6 +51,8 @@ class Boosting:
             self.grower.add(values, self.raw[k])
             self.builder.add(growth, values, k)
             grown |= bool(growth.count[0] > 1)
+        if not grown:
+            self.builder.drop(self.loss.outputs)
         return grown
 
     def freeze(self) -> Forest:

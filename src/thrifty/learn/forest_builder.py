@@ -45,6 +45,12 @@ class ForestBuilder:
         self.outputs.append(output)
         self.size += count
 
+    def drop(self, trees: int) -> None:
+        """Forget the last `trees` trees."""
+        self.size -= sum(len(nodes) for nodes in self.nodes[-trees:])
+        for column in (self.nodes, self.values, self.outputs):
+            del column[-trees:]
+
     def freeze(self, base: NDArray[np.float64], link: str) -> Forest:
         """The forest of all trees so far."""
         sizes = [len(nodes) for nodes in self.nodes]

@@ -16,7 +16,7 @@ from thrifty.learn.held_out import HeldOut
 from thrifty.learn.losses import LambdaLoss, Loss, SquaredLoss
 from thrifty.learn.ndcg import ndcg
 from thrifty.learn.point import Point
-from thrifty.learn.targets import grades, query_order
+from thrifty.learn.targets import grades, queries
 
 __all__ = ["GreedyMiserRanker"]
 
@@ -123,8 +123,7 @@ class GreedyMiserRanker(GreedyMiser):
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
         """Mean NDCG@5 over the queries that have a relevant row (002 eq. 2.20)."""
         scores = self.predict(X)
-        order, starts = query_order(qid, len(scores))
-        return ndcg(grades(y, len(scores))[order], scores[order], starts)
+        return ndcg(grades(y, len(scores)), scores, queries(qid, len(scores)))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -137,31 +136,26 @@ class GreedyMiserRanker(GreedyMiser):
         schema, prices, rows = self._read(X)
         target = grades(y, len(rows))
         weight = self._weights(sample_weight, rows)
-        query = np.zeros(len(rows)) if qid is None else np.asarray(qid)
+        query = queries(qid, len(rows))
         rows, target, query, weight = self._kept(weight, rows, target, query)
-        order, starts = query_order(query, len(rows))
-        weight = None if weight is None else weight[order]
-        loss = self._loss(target[order], weight, starts)
-        return Task(schema, prices, np.ascontiguousarray(rows[order]), loss, weight)
+        return Task(schema, prices, rows, self._loss(target, weight, query), weight)
 
     def _loss(
         self,
         target: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
-        starts: NDArray[np.int64],
+        query: NDArray[np.int64],
     ) -> Loss:
         if self.loss == "squared":
             return SquaredLoss(target, weight)
-        return LambdaLoss(target, weight, starts)
+        return LambdaLoss(target, weight, query)
 
     def _held_out(self, task: Task, validation: Sequence[Any]) -> HeldOut:
         rows = self._validation_rows(task, validation[0])
-        order, starts = query_order(validation[2] if len(validation) > 2 else None, len(rows))
-        target = grades(validation[1], len(rows))[order]
+        target = grades(validation[1], len(rows))
+        query = queries(validation[2] if len(validation) > 2 else None, len(rows))
 
         def ndcg_at_5(raw: NDArray[np.float64]) -> float:
-            return ndcg(target, raw[:, 0], starts)
+            return ndcg(target, raw[:, 0], query)
 
-        return HeldOut(
-            np.ascontiguousarray(rows[order]), self._loss(target, None, starts), ndcg_at_5
-        )
+        return HeldOut(rows, self._loss(target, None, query), ndcg_at_5)

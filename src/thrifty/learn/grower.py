@@ -106,8 +106,12 @@ class Grower:
             quanta=quanta, units=units, own=own, shared=shared, due=bought.due() * charge,
             active=self._active(own, spread),
             owed=self._owed(bought.paid, quanta), group_owed=self._owed(bought.group_paid, quanta),
-            lightest=int(np.ceil(self.min_samples_leaf / units[1])) or 1, floor=1e-12 * spread,
+            lightest=self._lightest(units[1]), floor=1e-12 * spread,
         )  # fmt: skip
+
+    def _lightest(self, unit: float) -> int:
+        """Smallest weight of a leaf, in quanta; never zero, and beyond all rows at the most."""
+        return max(1, int(min(np.ceil(self.min_samples_leaf / unit), 2.0**62)))
 
     def _spread_of(self, target: NDArray[np.float64]) -> float:
         """Squared error of the best constant: no tree can gain more."""

@@ -131,19 +131,22 @@ class SquaredHinge(_ClassLoss):
 
 
 class LambdaLoss(Loss):
-    """Pairwise logistic loss weighted by the change of NDCG; rows must lie query by query."""
+    """Pairwise logistic loss weighted by the change of NDCG; `query` numbers the queries."""
 
     damping = 1.0
     link = "sum"
     outputs = 1
 
     def __init__(
-        self, y: NDArray[np.floating], weight: Floats | None, starts: NDArray[np.int64]
+        self, y: NDArray[np.floating], weight: Floats | None, query: NDArray[np.int64]
     ) -> None:
         super().__init__(y, weight)
-        self.starts = starts
-        self.gains = 2.0**self.y - 1.0
-        ideal = dcg(self.y, self.y, starts)
+        self.query = query
+        # The kernel goes query by query.
+        self.order = np.argsort(query, kind="stable")
+        self.starts = np.concatenate([[0], np.cumsum(np.bincount(query))])
+        self.gains = 2.0 ** self.y[self.order] - 1.0
+        ideal = dcg(self.y, self.y, query)
         self.scale = np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0)
 
     def start(self) -> Floats:
@@ -152,10 +155,12 @@ class LambdaLoss(Loss):
 
     def derivatives(self, raw: Floats) -> Derivatives:
         """Sums over the pairs of a row."""
-        gradient, hessian = np.empty_like(raw), np.empty_like(raw)
-        lambda_gradients(raw[0], self.gains, self.starts, self.scale, gradient[0], hessian[0])
-        return gradient, hessian
+        sorted_rows = np.empty((2, len(self.y)))
+        lambda_gradients(raw[0, self.order], self.gains, self.starts, self.scale, *sorted_rows)
+        both = np.empty_like(sorted_rows)
+        both[:, self.order] = sorted_rows
+        return both[:1], both[1:]
 
     def value(self, raw: Floats) -> float:
         """One minus the mean NDCG of the queries that have a relevant row."""
-        return 1.0 - ndcg(self.y, raw[0], self.starts, first=None)
+        return 1.0 - ndcg(self.y, raw[0], self.query, first=None)

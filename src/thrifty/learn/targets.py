@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from thrifty.errors import DataError
 
-__all__ = ["Labels", "grades", "numbers", "query_order"]
+__all__ = ["Labels", "grades", "numbers", "queries"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +26,14 @@ class Labels:
     def of(cls, y: Any, rows: int) -> Self:
         """Read a classification target."""
         y = _column(y, rows)
+        classes, codes = _distinct(y, "target")
         check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise DataError(
                 f"target: there is only one class, {classes.tolist()[0]!r}; "
                 "give rows of at least two classes"
             )
-        return cls(classes, codes.astype(np.int64))
+        return cls(classes, codes)
 
     def recode(self, y: Any, rows: int) -> NDArray[np.int64]:
         """Class numbers of a further target, whose labels must be among the classes."""
@@ -66,14 +66,21 @@ def grades(y: Any, rows: int) -> NDArray[np.float64]:
     return target
 
 
-def query_order(qid: Any, rows: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Order that brings the rows of each query together, and where each query starts in it."""
+def queries(qid: Any, rows: int) -> NDArray[np.int64]:
+    """Read the query of each row as a number 0, 1, ...; without any, all rows are one query."""
     if qid is None:
-        return np.arange(rows), np.array([0, rows], dtype=np.int64)
-    qid = _column(qid, rows, name="qid")
-    order = np.argsort(qid, kind="stable")
-    change = np.flatnonzero(qid[order][1:] != qid[order][:-1]) + 1
-    return order, np.concatenate([[0], change, [rows]]).astype(np.int64)
+        return np.zeros(rows, dtype=np.int64)
+    return _distinct(_column(qid, rows, name="qid"), "qid")[1]
+
+
+def _distinct(column: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Distinct values in increasing order, and the place of every row's among them."""
+    try:
+        values, codes = np.unique(column, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in column.tolist()})
+        raise DataError(f"{name}: values of mixed kinds, {kinds}; make them one kind") from None
+    return values, codes.astype(np.int64)
 
 
 def _column(y: Any, rows: int, name: str = "target") -> NDArray[Any]:
@@ -84,15 +91,15 @@ def _column(y: Any, rows: int, name: str = "target") -> NDArray[Any]:
         raise DataError(f"{name}: {len(column)} values for {rows} rows; give one value a row")
     if column.dtype.kind == "O":
         missing = np.array([value is None or value != value for value in column])
-        _refuse(missing, column, "is missing; drop the row")
+        _refuse(missing, column, "is missing; drop the row", name)
     elif column.dtype.kind == "f":
-        _refuse(np.isnan(column), column, "is missing (NaN); drop the row")
-        _refuse(np.isinf(column), column, "is infinity; drop the row")
+        _refuse(np.isnan(column), column, "is missing (NaN); drop the row", name)
+        _refuse(np.isinf(column), column, "is infinity; drop the row", name)
     return column
 
 
-def _refuse(bad: NDArray[np.bool_], y: NDArray[Any], why: str) -> None:
+def _refuse(bad: NDArray[np.bool_], y: NDArray[Any], why: str, name: str = "target") -> None:
     if bad.any():
         row = int(np.argmax(bad))
         more = f" ({int(bad.sum())} such rows)" if bad.sum() > 1 else ""
-        raise DataError(f"target: {y[row]!r} in row {row} {why}{more}")
+        raise DataError(f"{name}: {y.tolist()[row]!r} in row {row} {why}{more}")

@@ -37,7 +37,7 @@ def audit_forest(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
 def _layout(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
     if set(plain) != {"link", "n_features"}:
         yield f"expected the entries link and n_features, got {sorted(map(str, plain))}"
-    elif plain["link"] not in LINKS:
+    elif not isinstance(plain["link"], str) or plain["link"] not in LINKS:
         yield f"unknown link {plain['link']!r}"
     elif type(plain["n_features"]) is not int or not 0 < plain["n_features"] <= INDEX:
         yield f"n_features is {plain['n_features']!r}"

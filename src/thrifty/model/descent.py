@@ -43,8 +43,9 @@ def _step(
     category = np.flatnonzero(feature & CATEGORICAL)
     if len(category):
         subset = here["threshold"][category].astype(np.intp)
-        code = np.nan_to_num(x[category]).astype(np.uint64)
+        is_code = (x[category] >= 0) & (x[category] < 256)
+        code = np.where(is_code, x[category], 0).astype(np.uint64)
         bits = subsets[subset, (code >> np.uint64(6)).astype(np.intp)] >> (code & np.uint64(63))
-        left[category] = bits & np.uint64(1)
+        left[category] = is_code & ((bits & np.uint64(1)) > 0)
     left = np.where(np.isnan(x), (feature & MISSING_LEFT) != 0, left)
     return np.asarray(here["child"] + np.where(left, 0, 1), dtype=np.int32)

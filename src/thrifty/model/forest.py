@@ -8,7 +8,7 @@ best answer of a walk that has come no further.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, ClassVar, Self
@@ -70,6 +70,10 @@ class Forest(Frozen):
         # Frozen in earnest; and a kernel compiled for read-only arrays serves files and fits alike.
         for name in ARRAYS:
             object.__setattr__(self, name, _sealed(getattr(self, name)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy is built anew, so that its arrays are read-only too.
+        return type(self), tuple(getattr(self, name.name) for name in fields(self))
 
     @property
     def n_scores(self) -> int:

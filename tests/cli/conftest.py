@@ -1,0 +1,88 @@
+"""A small table, its prices, and a way to call `thrifty` with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+import thrifty
+from thrifty.cli import main
+
+ROWS = 240
+RNG = np.random.default_rng(7)
+FRAME = pd.DataFrame(
+    {
+        "age": RNG.normal(50, 10, size=ROWS).round(1),
+        "chol": RNG.normal(size=ROWS).round(3),
+        "fbs": RNG.normal(size=ROWS).round(3),
+        "sex": RNG.choice(["female", "male"], size=ROWS),
+    }
+)
+FRAME["ill"] = np.where(FRAME["chol"] + FRAME["fbs"] + (FRAME["age"] > 50) > 0.5, "yes", "no")
+PRICES = """\
+feature,price,group,shared
+age,1.0,,
+chol,5.0,blood,2.0
+fbs,3.0,blood,
+sex,0.5,,
+"""
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    return FRAME.copy()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with table.csv and prices.csv."""
+    FRAME.to_csv(tmp_path / "table.csv", index=False)
+    (tmp_path / "prices.csv").write_text(PRICES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run() -> Run:
+    """Call `thrifty` with some arguments and lines of input."""
+
+    def call(*arguments: object, input: str | None = None) -> Result:
+        return CliRunner().invoke(main, [str(a) for a in arguments], input=input)
+
+    return call
+
+
+@pytest.fixture
+def fresh() -> dict[str, str]:
+    """Environment of a fresh interpreter that finds this package from any folder."""
+    home = str(Path(thrifty.__file__).parents[1])
+    return {**os.environ, "PYTHONPATH": home}
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A model file, trained once."""
+    folder = tmp_path_factory.mktemp("trained")
+    FRAME.to_csv(folder / "table.csv", index=False)
+    (folder / "prices.csv").write_text(PRICES)
+    arguments = ["fit", str(folder / "table.csv"), "--target", "ill", "--budget", "20",
+                 "--prices", str(folder / "prices.csv"), "--unit", "CAD",
+                 "-o", str(folder / "model.thrifty")]  # fmt: skip
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    return (folder / "model.thrifty").read_bytes()
+
+
+@pytest.fixture
+def model(folder: Path, trained: bytes) -> Path:
+    path = folder / "model.thrifty"
+    path.write_bytes(trained)
+    return path

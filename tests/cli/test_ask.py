@@ -1,0 +1,124 @@
+"""`thrifty ask`: question by question, scripted through standard input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from thrifty import load
+
+EVERYTHING = {"age": "61.5", "chol": "0.3", "fbs": "0.2", "sex": "male"}
+
+
+def replies(model, row=EVERYTHING) -> str:
+    """What a person would type who has a whole row at hand."""
+    walk, lines = load(model).walk(), []
+    while walk.asks:
+        name = walk.asks[0]
+        lines.append(row[name])
+        walk.tell({name: row[name] if name == "sex" else float(row[name])})
+    return "\n".join(lines) + "\n"
+
+
+def test_the_answer_and_the_receipt_come_at_the_end(run, model) -> None:
+    result = run("ask", model, input=replies(model))
+    assert result.exit_code == 0, result.stderr
+    assert "best so far: " in result.stdout and "probability" in result.stdout
+    assert "CAD" in result.stdout
+    tail = result.stdout[result.stdout.index("answer: ") :]
+    assert "total" in tail and "complete" in tail
+
+
+def test_json_is_all_that_is_printed_and_agrees_with_the_batch(run, model) -> None:
+    result = run("ask", model, "--json", input=replies(model))
+    told = json.loads(result.stdout)
+    row = {name: [value if name == "sex" else float(value)] for name, value in EVERYTHING.items()}
+    predictor = load(model)
+    assert told["answer"] == predictor.predict(row)[0]
+    assert told["receipt"]["total"] == predictor.bill(row)[0]
+    assert told["receipt"]["stopped"] == "complete"
+    assert "best so far" in result.stderr
+
+
+def test_what_is_known_is_not_asked(run, model) -> None:
+    known = [part for name, value in EVERYTHING.items() for part in ("--known", f"{name}={value}")]
+    told = json.loads(run("ask", model, "--json", *known, input="").stdout)
+    assert told["receipt"]["total"] == 0
+    assert {purchase["why"] for purchase in told["receipt"]["purchases"]} == {"known"}
+
+
+def test_everything_can_be_skipped(run, model) -> None:
+    told = json.loads(run("ask", model, "--json", input="skip\n" * 4).stdout)
+    assert told["receipt"]["total"] == 0
+    assert {purchase["why"] for purchase in told["receipt"]["purchases"]} == {"skipped"}
+
+
+def test_what_came_back_empty_is_paid_for(run, model) -> None:
+    told = json.loads(run("ask", model, "--json", input="?\n" * 4).stdout)
+    assert told["receipt"]["total"] > 0
+    assert told["receipt"]["purchases"][0]["value"] is None
+
+
+def test_stop_ends_with_the_best_so_far(run, model) -> None:
+    told = json.loads(run("ask", model, "--json", input="stop\n").stdout)
+    assert told["answer"] in ("yes", "no")
+    assert told["receipt"]["stopped"] == "stopped by the caller"
+
+
+def test_known_at_the_prompt_is_free(run, model) -> None:
+    first = load(model).walk().asks[0]
+    lines = f"known {EVERYTHING[first]}\nstop\n"
+    told = json.loads(run("ask", model, "--json", input=lines).stdout)
+    assert [(p["feature"], p["why"]) for p in told["receipt"]["purchases"]] == [(first, "known")]
+
+
+def test_another_feature_can_be_told_by_name(run, model) -> None:
+    other = load(model).walk().asks[1]
+    told = json.loads(
+        run("ask", model, "--json", input=f"{other}={EVERYTHING[other]}\nstop\n").stdout
+    )
+    assert [p["feature"] for p in told["receipt"]["purchases"]] == [other]
+
+
+def test_others_are_listed_with_their_prices(run, model) -> None:
+    asks = load(model).walk().asks
+    result = run("ask", model, input="others\nstop\n")
+    for name in asks[1:]:
+        assert name in result.stdout
+
+
+@pytest.mark.parametrize("line", ["", "help"])
+def test_help_tells_what_can_be_typed(run, model, line) -> None:
+    result = run("ask", model, input=f"{line}\nstop\n")
+    assert "came back empty" in result.stdout and "go on without it" in result.stdout
+
+
+def test_a_bad_value_is_told_and_asked_again(run, model) -> None:
+    first = load(model).walk().asks[0]
+    result = run("ask", model, input="gibberish\nstop\n")
+    assert result.exit_code == 0
+    assert "gibberish" in result.stderr
+    assert result.stdout.count(f"\n{first}") == 2
+
+
+def test_input_that_ends_too_early_is_5(run, model) -> None:
+    result = run("ask", model, "--json", input="")
+    assert result.exit_code == 5
+    assert result.stdout == ""
+    assert "the input ended" in result.stderr and load(model).walk().asks[0] in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("known", "code", "words"),
+    [
+        ("chol", 2, "NAME=VALUE"),
+        ("cohl=1", 3, "did you mean 'chol'?"),
+        ("chol=abc", 3, "'abc' is not a number"),
+        ("sex=mal", 3, "did you mean 'male'?"),
+    ],
+)
+def test_a_wrong_known_value_is_told(run, model, known, code, words) -> None:
+    result = run("ask", model, "--known", known, input="stop\n")
+    assert result.exit_code == code
+    assert words in result.stderr

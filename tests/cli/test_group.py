@@ -1,0 +1,119 @@
+"""The command itself: help that comes at once, one message per error, exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import click
+import pytest
+
+from thrifty.cli import main
+from thrifty.cli.group import VERBS
+from thrifty.errors import BudgetError, BundleError, DataError, PriceError, SourceError
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_is_there_and_says_what_the_list_says(verb) -> None:
+    command = main.get_command(click.Context(main), verb)
+    assert command is not None and command.name == verb
+    assert command.get_short_help_str(limit=200) == VERBS[verb]
+    assert command.help.split("\n\n")[0] == VERBS[verb]
+
+
+def test_help_lists_the_verbs_and_the_exit_codes(run) -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    for verb, what in VERBS.items():
+        assert f"{verb} " in result.stdout and what in result.stdout
+    assert "130 interrupted" in result.stdout
+
+
+def test_help_imports_no_verb(modules_after) -> None:
+    loaded = modules_after("-m", "thrifty.cli", "--help")
+    assert not {f"thrifty.cli.{verb}" for verb in VERBS} & loaded
+    assert not {name.split(".")[0] for name in loaded} & {"numpy", "rich"}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_loads_nothing_heavy(verb, modules_after) -> None:
+    loaded = {name.split(".")[0] for name in modules_after("-m", "thrifty.cli", verb, "--help")}
+    assert not loaded & {"sklearn", "numba", "scipy", "pandas", "matplotlib"}
+
+
+def test_the_version_is_told(run) -> None:
+    import thrifty
+
+    assert run("--version").stdout == f"thrifty, version {thrifty.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [("fti",), ("fit",), ("inspect", "absent.thrifty")])
+def test_a_wrong_call_is_2(run, folder, arguments) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "Error" in result.stderr and result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (DataError("bad"), 3),
+        (PriceError("bad"), 3),
+        (BudgetError("bad"), 4),
+        (SourceError("bad"), 5),
+        (BundleError("bad"), 1),
+        (OSError(28, "No space left on device", "x.thrifty"), 1),
+        (RuntimeError("bad"), 1),
+        (KeyboardInterrupt(), 130),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_error_is_one_message_and_a_code(run, model, monkeypatch, error, code) -> None:
+    def fail(path):
+        raise error
+
+    monkeypatch.setattr("thrifty.bundle.describe", fail)
+    result = run("inspect", model)
+    assert result.exit_code == code
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert result.stderr.strip().count("\n") == 0
+
+
+def test_debug_shows_where_an_error_comes_from(run, folder) -> None:
+    (folder / "odd.thrifty").write_bytes(b"no model")
+    plain, debug = run("inspect", "odd.thrifty"), run("--debug", "inspect", "odd.thrifty")
+    assert plain.exit_code == debug.exit_code == 1
+    assert "Traceback" not in plain.stderr and "Traceback" in debug.stderr
+    assert debug.stderr.endswith(plain.stderr)
+
+
+def test_a_warning_is_told_once(run, model, monkeypatch) -> None:
+    import warnings
+
+    from thrifty.bundle import describe
+
+    def warn(path):
+        for _ in range(2):
+            warnings.warn("the moon is full", UserWarning, stacklevel=1)
+        return describe(path)
+
+    monkeypatch.setattr("thrifty.bundle.describe", warn)
+    result = run("inspect", model)
+    assert result.exit_code == 0
+    assert result.stderr == "Warning: the moon is full\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
+def test_an_interrupted_question_is_130(model, fresh) -> None:
+    command = [sys.executable, "-m", "thrifty.cli", "ask", str(model)]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, env=fresh, **pipes) as process:
+        while process.stdout.read(1) not in (b">", b""):  # until it waits for an answer
+            pass
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told.strip() == b"interrupted"

@@ -1,0 +1,53 @@
+"""`thrifty inspect`: what the file says, without building the model."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from thrifty import GreedyMiserRegressor
+
+
+def test_the_file_is_told(run, model) -> None:
+    result = run("inspect", model)
+    assert result.exit_code == 0
+    for words in ("forest", "predicts: no, yes", "CAD 11.50 for all 4 features", "budget: 20.0",
+                  "blood (2.00 shared)", "2 categories", "penalty"):  # fmt: skip
+        assert words in result.stdout
+
+
+def test_json_tells_the_same(run, model) -> None:
+    told = json.loads(run("inspect", model, "--json").stdout)
+    assert told["kind"] == "forest" and told["classes"] == ["no", "yes"]
+    assert told["groups"] == {"blood": 2.0} and told["unit"] == "CAD"
+    sex = next(feature for feature in told["features"] if feature["name"] == "sex")
+    assert sex == {"name": "sex", "categories": ["female", "male"], "price": 0.5, "group": None}
+    assert told["knob"].keys() == {"penalty", "trees"}
+    assert told["provenance"]["budget"] == 20.0
+    assert told["bytes"] == model.stat().st_size
+
+
+def test_no_model_is_built(run, model, monkeypatch) -> None:
+    from thrifty.model import Forest
+
+    def build(cls, plain, arrays):
+        raise AssertionError("built")
+
+    monkeypatch.setattr(Forest, "build", classmethod(build))
+    assert run("inspect", model).exit_code == 0
+
+
+def test_a_model_without_names_and_classes_is_told(run, folder) -> None:
+    X = np.linspace(0, 1, 100).reshape(-1, 2)
+    GreedyMiserRegressor(n_estimators=2).fit(X, X[:, 0]).save("m.thrifty")
+    result = run("inspect", "m.thrifty")
+    assert result.exit_code == 0
+    assert "predicts: values" in result.stdout
+    assert json.loads(run("inspect", "m.thrifty", "--json").stdout)["classes"] is None
+
+
+def test_names_with_brackets_are_no_markup(run, folder, frame) -> None:
+    X = frame[["age", "chol"]].rename(columns={"age": "[red]age[/red]"})
+    GreedyMiserRegressor(n_estimators=2).fit(X, frame["fbs"]).save("m.thrifty")
+    assert "[red]age[/red]" in run("inspect", "m.thrifty").stdout

@@ -1,0 +1,116 @@
+"""`thrifty predict`: the predictions of the model, with bills, in the order of the rows."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, load
+
+
+def test_predictions_are_those_of_the_model(run, model, frame) -> None:
+    result = run("predict", model, "table.csv", "--proba", "--bill")
+    assert result.exit_code == 0, result.stderr
+    told = pd.read_csv(io.StringIO(result.stdout))
+    predictor = load(model)
+    assert list(told.columns) == ["prediction", "proba_no", "proba_yes", "bill"]
+    assert told["prediction"].tolist() == predictor.predict(frame).tolist()
+    assert np.array_equal(told["bill"], predictor.bill(frame))
+    assert np.array_equal(told[["proba_no", "proba_yes"]], predictor.predict_proba(frame))
+
+
+def test_a_file_is_written_and_summed_up(run, model, folder, frame) -> None:
+    result = run("predict", model, "table.csv", "-o", "out.csv")
+    assert result.exit_code == 0
+    mean = load(model).bill(frame).mean()
+    assert result.stdout.startswith("240 predictions, mean bill CAD ")
+    assert f"{mean:.2f}" in result.stdout
+    assert list(pd.read_csv(folder / "out.csv").columns) == ["prediction"]
+    assert not list(folder.glob(".*"))
+
+
+def test_json_tells_predictions_and_bills(run, model, frame) -> None:
+    told = json.loads(run("predict", model, "table.csv", "--bill", "--json").stdout)
+    assert told["rows"] == 240 and told["unit"] == "CAD"
+    assert told["prediction"] == load(model).predict(frame).tolist()
+    assert np.mean(told["bill"]) == pytest.approx(told["mean_bill"])
+    short = json.loads(run("predict", model, "table.csv", "-o", "out.csv", "--json").stdout)
+    assert short["output"] == "out.csv" and "prediction" not in short
+
+
+def test_other_columns_and_another_order_do_not_matter(run, model, folder, frame) -> None:
+    frame[["sex", "ill", "fbs", "age", "chol"]].to_csv(folder / "other.csv", index=True)
+    a, b = (run("predict", model, name).stdout for name in ("table.csv", "other.csv"))
+    assert a == b
+
+
+def test_labels_that_look_like_numbers_stay_labels(run, folder) -> None:
+    code = np.array(["01", "1", "x", "y"])[np.arange(120) % 4]
+    X = pd.DataFrame({"code": code})
+    GreedyMiserClassifier(n_estimators=5, min_samples_leaf=5).fit(X, code == "01").save("m.thrifty")
+    X.iloc[[0, 1]].to_csv(folder / "new.csv", index=False)  # no letter is left in the column
+    result = run("predict", "m.thrifty", "new.csv")
+    assert result.stderr == ""
+    assert result.stdout.split() == ["prediction", "True", "False"]
+
+
+@pytest.mark.parametrize("labels", [(1, 2), (0.5, 1.5), (False, True)])
+def test_labels_that_are_no_text_are_matched(run, folder, labels) -> None:
+    column = pd.Categorical.from_codes(np.arange(80) % 2, categories=list(labels))
+    X = pd.DataFrame({"stage": column})
+    y = np.where(np.arange(80) % 2, "late", "early")
+    GreedyMiserClassifier(n_estimators=5, min_samples_leaf=5).fit(X, y).save("m.thrifty")
+    X.iloc[:2].to_csv(folder / "new.csv", index=False)
+    result = run("predict", "m.thrifty", "new.csv")
+    assert result.stderr == ""
+    assert result.stdout.split() == ["prediction", "early", "late"]
+
+
+def test_a_label_never_seen_is_a_warning(run, model, folder, frame) -> None:
+    frame.assign(sex="other").to_csv(folder / "new.csv", index=False)
+    result = run("predict", model, "new.csv")
+    assert result.exit_code == 0
+    assert result.stderr.count("Warning: categories never seen") == 1
+
+
+def test_missing_columns_are_told_with_near_matches(run, model, folder, frame) -> None:
+    frame.rename(columns={"chol": "cholesterol", "age": "agee"}).to_csv("new.csv", index=False)
+    result = run("predict", model, "new.csv", "-o", "out.csv")
+    assert result.exit_code == 3
+    assert "'chol'" in result.stderr and "did you mean 'agee'?" in result.stderr
+    assert not (folder / "out.csv").exists()
+
+
+def test_text_in_a_column_of_numbers_is_told(run, model, frame) -> None:
+    frame["chol"] = ["abc", *map(str, range(239))]
+    frame.to_csv("new.csv", index=False)
+    result = run("predict", model, "new.csv")
+    assert result.exit_code == 3
+    assert "'chol'" in result.stderr and "'abc' in row 0" in result.stderr
+
+
+def test_a_model_of_values_has_no_probabilities(run, folder, frame) -> None:
+    X = frame[["age", "chol"]]
+    GreedyMiserRegressor(n_estimators=5).fit(X, frame["fbs"]).save("m.thrifty")
+    assert run("predict", "m.thrifty", "table.csv").exit_code == 0
+    result = run("predict", "m.thrifty", "table.csv", "--proba")
+    assert result.exit_code == 2
+    assert "no classes" in result.stderr
+
+
+def test_inputs_are_not_overwritten(run, model) -> None:
+    before = model.read_bytes()
+    result = run("predict", model, "table.csv", "-o", model)
+    assert result.exit_code == 2
+    assert model.read_bytes() == before
+
+
+def test_a_damaged_model_is_1(run, model) -> None:
+    model.write_bytes(model.read_bytes()[:100])
+    result = run("predict", model, "table.csv")
+    assert result.exit_code == 1
+    assert "model.thrifty" in result.stderr and "Traceback" not in result.stderr

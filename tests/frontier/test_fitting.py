@@ -1,0 +1,165 @@
+"""From a table and a budget to a predictor: chosen on validation rows, told on test rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from thrifty import Prices, load
+from thrifty.errors import BudgetError, DataError, PriceError
+from thrifty.frontier import choose, fit_budget
+from thrifty.frontier.tasks import guess_task
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame(RNG.normal(size=(240, 3)), columns=["cheap", "dear", "noise"])
+VALUE = (X["cheap"] + X["dear"]).to_numpy()
+LABEL = np.where(VALUE > 0, "yes", "no")
+QUERY = np.repeat(np.arange(24), 10)
+PRICES = Prices({"cheap": 1.0, "dear": 10.0, "noise": 1.0}, unit="CAD")
+
+
+@pytest.fixture(scope="module")
+def found():
+    return fit_budget(X, LABEL, prices=PRICES, budget=2.0)
+
+
+def test_the_choice_is_made_on_the_points_of_the_path(found) -> None:
+    assert found.chosen.knob == choose(found.points, 2.0).knob
+    assert found.chosen.bill <= 2.0
+    assert found.baseline.bill > 2.0
+    assert found.baseline.knob["penalty"] == 0.0
+
+
+def test_the_figures_are_those_of_the_test_rows(found) -> None:
+    rows = X.iloc[found.test.index]
+    model = found.chosen.model
+    assert found.held_out.bill == model.bill(rows).mean()
+    assert found.held_out.quality == np.mean(model.predict(rows) == LABEL[found.test.index])
+    assert found.sizes == {"train": 144, "validation": 48, "test": 48}
+
+
+def test_test_rows_have_no_part_in_learning_and_choosing() -> None:
+    first = fit_budget(X, VALUE, prices=PRICES, budget=2.0)
+    y = VALUE.copy()
+    y[first.test.index] += 100.0
+    other = fit_budget(X, y, prices=PRICES, budget=2.0)
+    assert [(p.bill, p.quality) for p in first.points] == [
+        (p.bill, p.quality) for p in other.points
+    ]
+    assert first.chosen.knob == other.chosen.knob
+    assert first.held_out.quality != other.held_out.quality
+
+
+def test_the_same_seed_gives_the_same_model_file(found, tmp_path) -> None:
+    fit_budget(X, LABEL, prices=PRICES, budget=2.0).chosen.model.save(tmp_path / "a")
+    found.chosen.model.save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_the_model_knows_where_it_comes_from(found, tmp_path) -> None:
+    found.chosen.model.save(tmp_path / "m.thrifty")
+    origin = load(tmp_path / "m.thrifty").provenance
+    assert origin["budget"] == 2.0 and origin["seed"] == 0
+    assert origin["task"] == "classification"
+    assert origin["data"] == found.data
+    assert origin["held_out"]["bill"] == found.held_out.bill
+
+
+def test_the_hash_of_the_data_changes_with_a_value(found) -> None:
+    other = X.copy()
+    other.iloc[3, 1] += 1.0
+    assert fit_budget(other, LABEL, prices=PRICES, budget=2.0).data != found.data
+
+
+def test_a_budget_of_nothing_buys_nothing() -> None:
+    found = fit_budget(X, LABEL, prices=PRICES, budget=0)
+    assert found.held_out.bill == 0
+    assert found.chosen.knob["trees"] == 0
+
+
+def test_values_are_predicted() -> None:
+    found = fit_budget(X, VALUE, prices=PRICES, budget=20)
+    assert (found.task, found.guessed, found.metric) == ("regression", True, "R2")
+    assert found.held_out.quality > 0.5
+
+
+def test_queries_are_ranked() -> None:
+    grades = np.digitize(VALUE, [0.5, 1.5])
+    found = fit_budget(X, grades, prices=PRICES, budget=20, qid=QUERY)
+    assert (found.task, found.metric) == ("ranking", "NDCG@5")
+    assert found.held_out.quality > 0.5
+    assert set(QUERY[found.test.index]) & set(QUERY) == set(found.test.qid)
+
+
+def test_a_polars_table_is_taken() -> None:
+    import polars as pl
+
+    table = pl.DataFrame({name: X[name].to_numpy() for name in X}).with_columns(city=pl.lit("x"))
+    found = fit_budget(table, LABEL, budget=4)
+    assert found.chosen.model.schema.names == ("cheap", "dear", "noise", "city")
+    assert found.test.row(0)["city"] == "x"
+
+
+def test_without_prices_every_feature_costs_one() -> None:
+    found = fit_budget(X, LABEL, budget=3)
+    assert found.baseline_held_out.bill <= 3
+    assert found.chosen.model.prices.full == 3
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (np.linspace(0, 1, 40), "regression"),
+        (np.arange(40), "regression"),
+        (np.arange(40) % 5 / 2, "classification"),
+        (np.arange(40) % 2 == 0, "classification"),
+        (np.array(["a", "b"] * 20), "classification"),
+        (np.array([f"c{i}" for i in range(40)]), "classification"),
+    ],
+)
+def test_many_numbers_are_taken_for_values_and_the_rest_for_classes(y, task) -> None:
+    assert guess_task(y, None) == task
+
+
+def test_a_task_that_was_told_is_not_guessed() -> None:
+    assert not fit_budget(X, LABEL, budget=1, task="classification").guessed
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"budget": -1}, BudgetError, "budget"),
+        ({"task": "clustering"}, DataError, "'clustering' is not one of classification"),
+        ({"y": LABEL[:9]}, DataError, "9 values for 240 rows"),
+        ({"y": np.repeat("yes", 240)}, DataError, "only one class, 'yes'"),
+        ({"y": VALUE, "task": "classification"}, DataError, "not classes.*try regression"),
+        ({"y": LABEL, "task": "regression"}, DataError, "numbers are needed"),
+        ({"task": "ranking"}, DataError, "ranking needs the query"),
+        ({"qid": QUERY, "task": "classification"}, DataError, "no queries"),
+        ({"qid": QUERY[:5], "y": np.zeros(240)}, DataError, "5 values for 240 rows"),
+        (
+            {"qid": np.where(QUERY, QUERY, np.nan), "y": np.zeros(240)},
+            DataError,
+            "qid: .*in row 0 is missing",
+        ),
+        ({"prices": Prices({"cheap": 1})}, PriceError, "no price for 'dear'"),
+        ({"X": X.assign(dear=np.nan)}, DataError, "'dear' has no value at all"),
+        ({"X": X.assign(dear=np.where(X.index == 7, np.inf, 1))}, DataError, "inf in row 7"),
+        ({"X": X.assign(dear=["abc", *map(str, range(239))])}, DataError, "'abc' in row 0"),
+        ({"X": X.iloc[:0], "y": LABEL[:0]}, DataError, "0 sample"),
+        ({"X": X.iloc[:4], "y": LABEL[:4], "task": "classification"}, DataError, "too few rows"),
+    ],
+)
+def test_bad_input_is_refused_before_learning(change, error, words) -> None:
+    given = {"X": X, "y": LABEL, "budget": 1, **change}
+    with pytest.raises(error, match=words):
+        fit_budget(**given)
+
+
+def test_a_value_that_only_held_out_rows_have_is_told_as_such() -> None:
+    index = fit_budget(X, LABEL, budget=1).test.index
+    rare = np.full(240, np.nan)
+    rare[index[0]] = 1.0
+    with pytest.raises(DataError, match=r"the 144 rows to learn from: .*'rare' has no value"):
+        fit_budget(X.assign(rare=rare), LABEL, budget=1)

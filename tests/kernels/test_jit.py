@@ -1,0 +1,78 @@
+"""Kernels compile when they are first called, and without a cache where none can be written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numba
+import pytest
+
+from thrifty.kernels.jit import jit
+
+COUNT_COMPILED = """
+import importlib, pkgutil, sys
+import numba
+import thrifty.kernels, thrifty.learn, thrifty.model
+
+kernels = []
+for module in pkgutil.iter_modules(thrifty.kernels.__path__):
+    module = importlib.import_module(f"thrifty.kernels.{module.name}")
+    kernels += [f for f in vars(module).values() if isinstance(f, numba.core.dispatcher.Dispatcher)]
+assert len(kernels) > 20, len(kernels)
+print([f.py_func.__name__ for f in kernels if f.signatures])
+"""
+
+
+def test_importing_the_kernels_compiles_nothing():
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT_COMPILED], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_kernel_compiles_at_its_first_call_and_lets_other_threads_run():
+    @jit
+    def double(x):
+        return 2 * x
+
+    assert double.signatures == []
+    assert double(4) == 8
+    assert len(double.signatures) == 1
+    assert double.targetoptions["nogil"] is True
+    assert double.targetoptions["nopython"] is True
+
+
+@pytest.fixture
+def no_cache(monkeypatch):
+    """Numba as it behaves where no folder can be written to."""
+    asked = []
+    real = numba.njit
+
+    def njit(*functions, **options):
+        asked.append(options.get("cache", False))
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return real(*functions, **options)
+
+    monkeypatch.setattr(numba, "njit", njit)
+    return asked
+
+
+def test_a_kernel_works_where_no_folder_is_writable(no_cache):
+    @jit
+    def triple(x):
+        return 3 * x
+
+    assert triple(5) == 15
+    assert no_cache == [True, False]
+    assert triple.targetoptions["nogil"] is True
+
+
+def test_division_by_zero_is_a_number_not_an_error(no_cache):
+    @jit
+    def over(x, y):
+        return x / y
+
+    assert over(1.0, 0.0) == float("inf")

@@ -1,0 +1,255 @@
+"""The batch faces of a forest: kernels, the NumPy twin and a plain descent agree."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+from forests import LINKS, Shape, draw_forest, draw_table, leaves_and_used
+
+from thrifty.kernels.threads import threads
+from thrifty.model import KINDS, Forest
+from thrifty.model import forest as forest_module
+from thrifty.model.forest import ARRAYS
+from thrifty.model.links import apply_link
+from thrifty.model.nodes import empty_nodes
+
+SHAPES = {
+    **{link: Shape.of(link) for link in LINKS},
+    "two-class hinge": Shape.of("hinge", outputs=1),
+    "stumps": Shape.of("sum", depth=1),
+    "only leaves": Shape.of("sigmoid", depth=0),
+    "no trees": Shape.of("softmax", trees=0),
+    "one feature": Shape.of("sum", features=1, categorical=0),
+    "only categories": Shape.of("sum", features=4, categorical=4),
+    "65 features": Shape.of("sum", features=65, trees=60, categorical=3),
+    "200 features": Shape.of("softmax", features=200, trees=90, categorical=20),
+}
+
+
+@pytest.fixture(params=SHAPES, ids=lambda name: name.replace(" ", "-"))
+def shape(request):
+    return SHAPES[request.param]
+
+
+@pytest.fixture
+def no_numba(monkeypatch):
+    """Make the forest believe that Numba is not installed."""
+    return lambda: monkeypatch.setattr(forest_module, "find_spec", lambda name: None)
+
+
+def faces(forest, X):
+    return {
+        "score": forest.score(X),
+        "raw": forest.raw(X),
+        "used": forest.used(X),
+        "leaves": forest.leaves(X),
+        "later leaves": forest.leaves(X, first=min(3, len(forest.roots))),
+        "evaluations": forest.evaluations(X),
+        "score again": forest.score_and_used(X)[0],
+        "used again": forest.score_and_used(X)[1],
+    }
+
+
+def assert_same(a, b):
+    assert a.keys() == b.keys()
+    for name in a:
+        assert a[name].dtype == b[name].dtype, name
+        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_kernels_equal_their_numpy_twin_to_the_bit(shape, dtype, no_numba):
+    rng = np.random.default_rng(0)
+    forest, X = draw_forest(rng, shape), draw_table(rng, shape, dtype=dtype)
+    fast = faces(forest, X)
+    no_numba()
+    assert_same(fast, faces(forest, X))
+
+
+def test_leaves_and_used_features_equal_a_plain_descent(shape):
+    rng = np.random.default_rng(1)
+    forest, X = draw_forest(rng, shape), draw_table(rng, shape)
+    leaves, used = leaves_and_used(forest, X)
+    np.testing.assert_array_equal(forest.leaves(X), leaves)
+    np.testing.assert_array_equal(forest.leaves(X, first=5), leaves[5:])
+    np.testing.assert_array_equal(forest.used(X), used)
+
+
+def test_scores_are_the_linked_sums_of_the_leaves(shape):
+    rng = np.random.default_rng(2)
+    forest, X = draw_forest(rng, shape), draw_table(rng, shape)
+    leaves, _ = leaves_and_used(forest, X)
+    raw = np.tile(forest.base, (len(X), 1))
+    for tree, leaf in enumerate(leaves):
+        values = forest.values[leaf]
+        if shape.link == "vote":
+            raw[np.arange(len(X)), values.argmax(axis=1)] += 1
+        elif shape.link == "mean":
+            raw += values
+        else:
+            raw[:, forest.outputs[tree]] += values[:, 0]
+    if shape.link in ("mean", "vote"):
+        raw /= shape.trees
+    np.testing.assert_allclose(forest.raw(X), raw, rtol=1e-12)
+    np.testing.assert_allclose(forest.score(X), apply_link(shape.link, raw), rtol=1e-12)
+
+
+def test_enough_features_are_used_to_need_several_words():
+    for name, least in (("65 features", 65), ("200 features", 129)):
+        forest = draw_forest(np.random.default_rng(1), SHAPES[name])
+        assert len(forest.features) >= least
+        assert forest.paths.shape[1] == -(-len(forest.features) // 64)
+
+
+@pytest.mark.parametrize("rows", range(10))
+def test_any_number_of_rows_is_scored(rows):
+    rng = np.random.default_rng(3)
+    forest, X = draw_forest(rng, Shape()), draw_table(rng, Shape(), rows=9)
+    everything, some = faces(forest, X), faces(forest, X[:rows])
+    for name, values in some.items():
+        along = values.T if "leaves" in name else values
+        whole = everything[name].T if "leaves" in name else everything[name]
+        np.testing.assert_array_equal(along, whole[:rows], err_msg=name)
+
+
+def test_a_row_alone_has_the_scores_that_it_has_in_company(shape):
+    rng = np.random.default_rng(4)
+    forest, X = draw_forest(rng, shape), draw_table(rng, shape)
+    one_by_one = np.concatenate([forest.score(X[i : i + 1]) for i in range(len(X))])
+    np.testing.assert_array_equal(one_by_one, forest.score(X))
+
+
+def test_faces_do_not_depend_on_threads_or_memory_order(monkeypatch):
+    shape = Shape.of("softmax", features=70, trees=40)
+    rng = np.random.default_rng(5)
+    forest, X = draw_forest(rng, shape), draw_table(rng, shape, rows=101)
+    plain = faces(forest, X)
+    assert_same(plain, faces(forest, np.asfortranarray(X)))
+    assert_same(plain, faces(forest, np.hstack([X, X])[:, : X.shape[1]]))
+    monkeypatch.setattr(forest_module, "ROWS_PER_BLOCK", 10)
+    with threads(3):
+        assert_same(plain, faces(forest, X))
+
+
+def test_the_table_is_not_written_to():
+    rng = np.random.default_rng(6)
+    forest, X = draw_forest(rng, Shape()), draw_table(rng, Shape())
+    before = X.copy()
+    faces(forest, X)
+    np.testing.assert_array_equal(X, before)
+    assert X.flags.writeable
+    X.setflags(write=False)
+    forest.score(X)
+
+
+@pytest.mark.parametrize("trees", [0, 1, 5, 12, 99])
+def test_a_prefix_is_the_forest_of_the_first_trees(trees, shape):
+    rng = np.random.default_rng(7)
+    forest, X = draw_forest(rng, shape), draw_table(rng, shape)
+    prefix = forest.prefix(trees)
+    kept = min(trees, shape.trees)
+    assert prefix.evaluations(X).tolist() == [kept] * len(X)
+    np.testing.assert_array_equal(prefix.leaves(X), forest.leaves(X)[:kept])
+    np.testing.assert_array_equal(prefix.used(X), leaves_and_used(prefix, X)[1])
+    rebuilt = Forest.build(*prefix.state())
+    assert_same(faces(prefix, X), faces(rebuilt, X))
+
+
+@pytest.mark.parametrize("numba", [True, False])
+def test_a_forest_without_trees_answers_with_its_base(numba, no_numba):
+    if not numba:
+        no_numba()
+    forest = Forest(
+        empty_nodes(0), np.empty((0, 1)), np.empty(0, np.int64), np.empty(0, np.int64),
+        np.array([2.5]), "sum", 3,
+    )  # fmt: skip
+    X = np.full((4, 3), np.nan)
+    assert forest.score(X).tolist() == [2.5] * 4
+    assert not forest.used(X).any()
+    assert forest.evaluations(X).tolist() == [0] * 4
+    assert len(forest.features) == 0
+
+
+def test_features_are_those_that_a_split_reads():
+    nodes = empty_nodes(3)
+    nodes[0] = (1.0, 1, 4)
+    forest = Forest(nodes, np.zeros((3, 1)), np.zeros(1, np.int64), np.zeros(1, np.int64),
+                    np.zeros(1), "sum", 9)  # fmt: skip
+    assert forest.features.tolist() == [4]
+
+
+@pytest.mark.parametrize("numba", [True, False])
+@pytest.mark.parametrize("X", [np.zeros((3, 6)), np.zeros((3, 8)), np.zeros(7)], ids=str)
+def test_a_table_of_the_wrong_width_is_refused(X, numba, no_numba):
+    forest = draw_forest(np.random.default_rng(0), Shape())
+    if not numba:
+        no_numba()
+    for face in (forest.score, forest.used, forest.raw, forest.score_and_used):
+        with pytest.raises(ValueError, match="the model reads 7 columns, got shape"):
+            face(X)
+
+
+def test_the_arrays_are_read_only(shape):
+    forest = draw_forest(np.random.default_rng(0), shape)
+    for name in ARRAYS:
+        array = getattr(forest, name)
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    with pytest.raises(FrozenInstanceError):
+        forest.link = "mean"
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))])
+def test_the_arrays_of_a_copy_are_read_only(again):
+    forest = again(draw_forest(np.random.default_rng(0), Shape()))
+    assert not any(getattr(forest, name).flags.writeable for name in ARRAYS)
+
+
+def test_a_copy_answers_as_the_original_does(shape):
+    rng = np.random.default_rng(8)
+    forest, X = draw_forest(rng, shape), draw_table(rng, shape)
+    expected = faces(forest, X)
+    for again in (copy.deepcopy(forest), pickle.loads(pickle.dumps(forest))):
+        assert_same(expected, faces(Forest.build(*again.state()), X))
+
+
+def test_state_and_build_are_inverse(shape):
+    rng = np.random.default_rng(9)
+    forest, X = draw_forest(rng, shape), draw_table(rng, shape)
+    plain, arrays = forest.state()
+    again = KINDS["forest"].build(copy.deepcopy(plain), {k: v.copy() for k, v in arrays.items()})
+    assert_same(faces(forest, X), faces(again, X))
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(again, name), getattr(forest, name))
+
+
+@pytest.mark.parametrize("link", [link for link in LINKS if link != "sum"])
+def test_probabilities_are_between_0_and_1_and_sum_to_1(link):
+    rng = np.random.default_rng(10)
+    shape = Shape.of(link)
+    forest = draw_forest(rng, shape)
+    if link == "mean":
+        shares = np.abs(forest.values)
+        forest = replace(forest, values=shares / shares.sum(axis=1, keepdims=True))
+    scores = forest.score(draw_table(rng, shape))
+    assert scores.shape == (37, max(2, shape.outputs))
+    assert np.all((scores >= 0) & (scores <= 1))
+    np.testing.assert_allclose(scores.sum(axis=1), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("link", ["sigmoid", "softmax"])
+def test_large_outputs_do_not_overflow(link):
+    raw = np.array([[-1e4], [0.0], [1e4]]) if link == "sigmoid" else np.diag([1e4, -1e4, 0.0])
+    scores = apply_link(link, raw)
+    assert np.isfinite(scores).all()
+    np.testing.assert_allclose(scores.sum(axis=1), 1.0)
+
+
+def test_the_hinge_link_is_even_when_every_class_is_refused():
+    np.testing.assert_allclose(apply_link("hinge", np.full((1, 4), -3.0)), 0.25)
+    two = apply_link("hinge", np.array([[0.5], [-7.0]]))
+    np.testing.assert_allclose(two, [[0.25, 0.75], [1.0, 0.0]])

@@ -1,0 +1,149 @@
+"""An interview: typed values, prices of the moment, skipping, knowing, stopping."""
+
+from __future__ import annotations
+
+import pytest
+
+from thrifty import DataError
+from thrifty.bundle import Column
+from thrifty.serve import Interview
+from thrifty.serve.text import read_value
+
+
+def finish(interview: Interview, row) -> None:
+    while question := interview.question:
+        interview.tell(str(row[question.feature]))
+
+
+def test_an_interview_ends_where_the_batch_ends(predictor, table) -> None:
+    for row in range(0, 300, 41):
+        interview = Interview(predictor)
+        finish(interview, table.iloc[row])
+        one = table.iloc[[row]]
+        assert interview.best == predictor.predict(one)[0]
+        assert interview.probability == predictor.predict_proba(one)[0].max()
+        assert interview.receipt.total == predictor.bill(one)[0]
+        assert interview.done and interview.others == ()
+
+
+def test_a_question_tells_the_price_of_the_moment(predictor) -> None:
+    interview = Interview(predictor)
+    prices = {q.feature: q.price for q in (interview.question, *interview.others)}
+    assert prices["chol"] == 7.0
+    interview.tell("0.1", "chol")
+    later = {q.feature: q.price for q in (interview.question, *interview.others)}
+    assert later.get("fbs", 3.0) == 3.0
+
+
+def test_a_category_tells_its_labels(predictor) -> None:
+    interview = Interview(predictor, ["age=0", "chol=0", "fbs=0"])
+    assert interview.question.labels == ("female", "male")
+
+
+def test_what_is_known_is_free_whenever_it_is_told(predictor, table) -> None:
+    row = table.iloc[0]
+    early = Interview(predictor, [f"chol={row['chol']}"])
+    finish(early, row)
+    late = Interview(predictor)
+    while question := late.question:
+        if question.feature == "chol":
+            late.know(str(row["chol"]))
+        else:
+            late.tell(str(row[question.feature]))
+    assert early.receipt.total == late.receipt.total
+    assert early.best == late.best
+    assert {p.feature: p.why for p in late.receipt.purchases}["chol"] == "known"
+
+
+def test_knowing_keeps_what_was_skipped_and_told(predictor) -> None:
+    interview = Interview(predictor)
+    first = interview.question.feature
+    interview.skip()
+    second = interview.question.feature
+    interview.tell("male" if second == "sex" else "0.3")
+    third = interview.question.feature
+    interview.know("male" if third == "sex" else "0.3")
+    why = {p.feature: p.why for p in interview.receipt.purchases}
+    assert (why[first], why[second], why[third]) == ("skipped", "asked", "known")
+
+
+def test_a_bad_value_changes_nothing(predictor) -> None:
+    interview = Interview(predictor)
+    before = interview.question
+    bad = "neither" if before.labels else "abc"
+    for act in (interview.tell, interview.know):
+        with pytest.raises(DataError, match=bad):
+            act(bad)
+    assert interview.question == before
+    assert interview.receipt.total == 0
+
+
+def test_stopping_gives_the_best_so_far(predictor) -> None:
+    interview = Interview(predictor)
+    best = interview.best
+    interview.stop()
+    assert interview.done and interview.question is None
+    assert interview.best == best
+    assert interview.receipt.stopped == "stopped by the caller"
+    with pytest.raises(DataError, match="nothing is asked"):
+        interview.tell("1")
+
+
+def test_an_unknown_feature_is_told_with_the_one_that_was_meant(predictor) -> None:
+    with pytest.raises(DataError, match="did you mean 'chol'"):
+        Interview(predictor, ["cohl=1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ("chol=3", ("3", "chol")),
+        ("sex=a=b", ("a=b", "sex")),
+        ("a=b", ("a=b", None)),
+        ("3", ("3", None)),
+    ],
+)
+def test_a_pair_is_split_after_the_name_of_a_feature(predictor, text, pair) -> None:
+    assert Interview(predictor).pair(text) == pair
+
+
+@pytest.mark.parametrize(
+    ("categories", "text", "value"),
+    [
+        (None, "63", 63.0),
+        (None, " -1.5e2 ", -150.0),
+        (None, "true", 1.0),
+        (None, "?", None),
+        (("f", "m"), "m", "m"),
+        (("f", "m"), "M", "m"),
+        (("stop", "?"), "'?'", "?"),
+        (("stop", "go"), '"stop"', "stop"),
+        ((1, 2, 3), "2", 2),
+        ((1, 2, 3), "2.0", 2),
+        ((0.5, 1.5), "1.50", 1.5),
+        ((False, True), "true", True),
+        (("1", "01"), "01", "01"),
+        (("a", "b"), "?", None),
+    ],
+)
+def test_text_is_read_as_its_column_wants_it(categories, text, value) -> None:
+    read = read_value(Column("x", categories), text)
+    assert read == value and type(read) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("categories", "text", "words"),
+    [
+        (None, "abc", "'abc' is not a number"),
+        (None, "", "'' is not a number"),
+        (None, "1,5", "decimal point"),
+        (None, "inf", "not a finite number"),
+        (None, "nan", "not a finite number"),
+        (("f", "m"), "x", "'x' is not one of 'f', 'm'"),
+        (("female", "male"), "femal", "did you mean 'female'"),
+        (tuple(map(str, range(20))), "x", "and 8 more"),
+    ],
+)
+def test_text_that_is_no_value_is_refused(categories, text, words) -> None:
+    with pytest.raises(DataError, match=words):
+        read_value(Column("x", categories), text)

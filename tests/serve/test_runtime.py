@@ -1,0 +1,96 @@
+"""One example: the same answer and bill as the batch, only what is asked, within the cap."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thrifty import DataError, SourceError
+from thrifty.serve import CallSource, RowSource, answer
+
+
+class Spy:
+    """A row that remembers what was fetched."""
+
+    def __init__(self, row) -> None:
+        self.row, self.fetched = row, []
+
+    def fetch(self, features):
+        self.fetched += features
+        return {feature: self.row[feature] for feature in features}
+
+
+@pytest.mark.parametrize("row", range(0, 300, 37))
+def test_an_answer_is_that_of_the_batch_and_nothing_else_is_fetched(predictor, table, row) -> None:
+    source = Spy(table.iloc[row])
+    label, receipt = answer(predictor, source)
+    one = table.iloc[[row]]
+    assert label == predictor.predict(one)[0]
+    assert receipt.total == predictor.bill(one)[0]
+    assert receipt.stopped == "complete"
+    used = predictor.used(one)[0]
+    assert sorted(source.fetched) == sorted(np.array(predictor.schema.names)[used].tolist())
+
+
+def test_what_is_known_is_not_fetched_and_is_free(predictor, table) -> None:
+    source = Spy(table.iloc[0])
+    known = {"chol": table["chol"][0]}
+    label, receipt = answer(predictor, source, known=known)
+    assert "chol" not in source.fetched
+    assert label == predictor.predict(table.iloc[[0]])[0]
+    assert receipt.total < predictor.bill(table.iloc[[0]])[0]
+
+
+@given(cap=st.floats(0, 13), row=st.integers(0, 299))
+def test_no_example_costs_more_than_the_cap(predictor, table, cap, row) -> None:
+    source = Spy(table.iloc[row])
+    _, receipt = answer(predictor, source, cap=cap)
+    assert receipt.total <= cap
+    assert receipt.stopped == "complete" or receipt.stopped.startswith("cap of CAD")
+    if receipt.stopped == "complete":
+        assert receipt.total == predictor.bill(table.iloc[[row]])[0]
+
+
+def test_a_cap_of_nothing_answers_at_once(predictor) -> None:
+    label, receipt = answer(predictor, RowSource({}), cap=0)
+    assert label in ("ill", "well")
+    assert (receipt.total, receipt.purchases) == (0.0, ())
+    assert receipt.stopped == "cap of CAD 0.00 reached"
+
+
+def test_a_cap_counts_the_group_once(predictor, table) -> None:
+    # 1.0 + 0.5 + (2.0 + 5.0) + 3.0 buys everything.
+    full = predictor.bill(table)
+    row = int(full.argmax())
+    _, receipt = answer(predictor, RowSource(table.iloc[row]), cap=11.5)
+    assert full[row] <= 11.5
+    assert receipt.stopped == "complete"
+
+
+@pytest.mark.parametrize("cap", [-1, math.nan])
+def test_a_cap_is_0_or_more(predictor, cap) -> None:
+    with pytest.raises(DataError, match="cap"):
+        answer(predictor, RowSource({}), cap=cap)
+
+
+def test_a_feature_that_cannot_be_fetched_ends_the_example(predictor) -> None:
+    def call(feature):
+        raise ConnectionError("the laboratory is closed")
+
+    with pytest.raises(SourceError, match="the laboratory is closed"):
+        answer(predictor, CallSource(call))
+
+
+def test_a_value_that_is_no_value_is_the_fault_of_the_source(predictor) -> None:
+    with pytest.raises(SourceError, match="'chol' is numeric; 'old' is not") as caught:
+        answer(predictor, CallSource(lambda name: "male" if name == "sex" else "old"))
+    assert isinstance(caught.value.__cause__, DataError)
+
+
+def test_a_wrong_name_among_the_known_is_bad_data(predictor) -> None:
+    with pytest.raises(DataError, match="did you mean 'chol'"):
+        answer(predictor, RowSource({}), known={"cohl": 1.0})
