@@ -123,6 +123,7 @@ DAMAGES = {
     "two parents": (share_children, "every node but a root must have one parent"),
     "feature beyond": (set_node("feature", 7), "beyond the 7 of the table"),
     "negative feature": (set_node("feature", -1), "beyond the 7 of the table"),
+    "sign of a feature": (set_node("feature", -(2**31)), "beyond the 7 of the table"),
     "infinite threshold": (set_node("threshold", np.inf), "thresholds must be finite"),
     "NaN threshold": (set_node("threshold", np.nan), "thresholds must be finite"),
     "NaN subset": (set_node("threshold", np.nan, first_category), "thresholds must be finite"),

@@ -107,7 +107,9 @@ def test_a_walk_asks_for_the_features_that_trees_wait_for(drawn):
     rng, forest, X = draw(*drawn)
     walk, told = forest.walk(), {}
     while walk.asks:
-        assert set(walk.asks) == set(plainly_waiting(forest, told))
+        waiting = plainly_waiting(forest, told)
+        assert set(walk.asks) == set(waiting)
+        assert walk.evaluations == len(forest.roots) - waiting.total()
         j = int(rng.choice(walk.asks))
         told[j] = float(X[0, j])
         walk.tell({j: told[j]})

@@ -95,7 +95,7 @@ def breast_cancer() -> Table:
     return _shipped(
         "breast_cancer",
         _load("load_breast_cancer"),
-        Prices(own, groups=groups, shared=CELL_MINUTES, unit="min"),
+        Prices(own, groups=groups, shared=CELL_MINUTES, unit="minutes"),
         "minutes per measured quantity, shared by its mean, error and worst value",
     )
 

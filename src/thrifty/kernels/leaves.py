@@ -11,7 +11,10 @@ __all__ = ["add_values", "node_sums"]
 
 @jit
 def node_sums(rows, first, last, left, count, gradient, hessian):
-    """Sum of gradient and hessian over the rows of each node, inner nodes from their children."""
+    """Sum of gradient and hessian over the rows of each node, inner nodes from their children.
+
+    An empty `hessian` counts 1 a row.
+    """
     sums = np.zeros((count, 2))
     for node in range(count - 1, -1, -1):
         if left[node] >= 0:
@@ -19,6 +22,10 @@ def node_sums(rows, first, last, left, count, gradient, hessian):
             continue
         for i in range(first[node], last[node]):
             sums[node, 0] += gradient[rows[i]]
+        if len(hessian) == 0:
+            sums[node, 1] = last[node] - first[node]
+            continue
+        for i in range(first[node], last[node]):
             sums[node, 1] += hessian[rows[i]]
     return sums
 

@@ -11,6 +11,8 @@ import math
 
 import numpy as np
 
+from thrifty.kernels.jit import jit
+
 __all__ = ["COUNT_BITS", "quantize"]
 
 COUNT_BITS = 22
@@ -26,14 +28,22 @@ def quantize(target, weight=None):
     """
     if weight is None and len(target) < 1 << COUNT_BITS:
         unit = _unit(np.abs(target).sum(), SUM_BITS)
-        packed = (np.rint(target / unit).astype(np.int64) << COUNT_BITS) + 1
-        return packed[np.newaxis], np.array([unit, 1.0])
+        packed = np.empty((1, len(target)), dtype=np.int64)
+        pack(target, unit, packed[0])
+        return packed, np.array([unit, 1.0])
     weight = np.ones(len(target)) if weight is None else weight
     planes, units = [], []
     for values in (weight * target, weight):
         units.append(_unit(np.abs(values).sum(), WIDE_BITS))
         planes.append(np.rint(values / units[-1]).astype(np.int64))
     return np.stack(planes), np.array(units)
+
+
+@jit
+def pack(target, unit, out):
+    """Each target in fixed point above a count of one."""
+    for i in range(len(target)):
+        out[i] = (np.int64(np.rint(target[i] / unit)) << COUNT_BITS) + 1
 
 
 def _unit(total, bits):

@@ -80,10 +80,11 @@ class Grower:
         self, gradient: NDArray[np.float64], hessian: NDArray[np.float64] | None, damping: float
     ) -> NDArray[np.float64]:
         """Newton step of every node of the last tree: its sum of gradients over its hessians."""
-        weight = np.ones(len(gradient)) if self.weight is None else self.weight
-        sums = node_sums(
-            *self._leaves(), gradient * weight, weight if hessian is None else hessian * weight
-        )
+        curve = np.empty(0) if hessian is None else hessian
+        if self.weight is not None:
+            gradient = gradient * self.weight
+            curve = self.weight if hessian is None else hessian * self.weight
+        sums = node_sums(*self._leaves(), gradient, curve)
         return np.asarray(sums[:, 0] / (sums[:, 1] + damping))
 
     def add(self, values: NDArray[np.float64], out: NDArray[np.float64]) -> None:
@@ -99,31 +100,30 @@ class Grower:
         """The arrays of the last tree, reset for a new target and today's prices."""
         growth, bought = self.growth, self.bought
         quanta, units = quantize(target, self.weight)
-        spread = self._spread_of(target)
+        most = self._most(target)
         charge = self.rate * (self.rows_weight if bought.charge == "model" else units[1])
         own, shared = bought.prices.own * charge, bought.prices.shared * charge
         return growth._replace(
             quanta=quanta, units=units, own=own, shared=shared, due=bought.due() * charge,
-            active=self._active(own, spread),
+            active=self._active(own, most),
             owed=self._owed(bought.paid, quanta), group_owed=self._owed(bought.group_paid, quanta),
-            lightest=self._lightest(units[1]), floor=1e-12 * spread,
+            lightest=self._lightest(units[1]), floor=1e-12 * most,
         )  # fmt: skip
 
     def _lightest(self, unit: float) -> int:
         """Smallest weight of a leaf, in quanta; never zero, and beyond all rows at the most."""
         return max(1, int(min(np.ceil(self.min_samples_leaf / unit), 2.0**62)))
 
-    def _spread_of(self, target: NDArray[np.float64]) -> float:
-        """Squared error of the best constant: no tree can gain more."""
-        weight = 1.0 if self.weight is None else self.weight
-        mean = np.sum(weight * target) / self.rows_weight
-        return float(np.sum(weight * (target - mean) ** 2))
+    def _most(self, target: NDArray[np.float64]) -> float:
+        """Sum of squares: no tree can gain more."""
+        weighted = target if self.weight is None else target * self.weight
+        return float(np.sum(weighted * target))
 
-    def _active(self, own: NDArray[np.float64], spread: float) -> NDArray[np.int64]:
+    def _active(self, own: NDArray[np.float64], most: float) -> NDArray[np.int64]:
         """Features that this tree may come to use: bought, or cheaper than all there is to gain."""
         if self.bought.charge == "example":
             return np.arange(len(own))
-        return np.flatnonzero((self.bought.features > 0) | (own < spread))
+        return np.flatnonzero((self.bought.features > 0) | (own < most))
 
     @staticmethod
     def _owed(paid: NDArray[np.uint8], quanta: NDArray[np.int64]) -> NDArray[np.int64]:
