@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         GreedyMiserRegressor,
         Point,
     )
+    from thrifty.learn.adopt import adopt
+    from thrifty.learn.short_circuit import short_circuit
 
 __version__ = "0.1.0"
 
@@ -44,8 +46,10 @@ __all__ = [
     "SourceError",
     "ThriftyError",
     "__version__",
+    "adopt",
     "describe",
     "load",
+    "short_circuit",
     "threads",
 ]
 
@@ -63,8 +67,10 @@ _HOMES = {
     "Prices": "thrifty.costs",
     "SourceError": "thrifty.errors",
     "ThriftyError": "thrifty.errors",
+    "adopt": "thrifty.learn.adopt",
     "describe": "thrifty.bundle",
     "load": "thrifty.bundle",
+    "short_circuit": "thrifty.learn.short_circuit",
     "threads": "thrifty.kernels.threads",
 }
 

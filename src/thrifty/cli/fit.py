@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from thrifty.cli.console import progress, show_json
 from thrifty.cli.outputs import OutputFile, refuse_overwriting
-
-if TYPE_CHECKING:
-    from thrifty.costs import Prices
+from thrifty.cli.pricelist import read_prices
 
 __all__ = ["fit"]
 
@@ -70,7 +68,7 @@ def fit(
         from thrifty.report import facts, page, write
 
         found = fit_budget(
-            X, y, budget=budget, prices=_prices(prices, unit), task=task, qid=queries,
+            X, y, budget=budget, prices=read_prices(prices, unit), task=task, qid=queries,
             random_state=seed,
         )  # fmt: skip
         told = facts(found, title=f"{target} under a budget", target=target, source=table.name,
@@ -80,12 +78,6 @@ def fit(
     if report:
         write(html, report)
     _show({**told, "model": str(output), "report": report and str(report)}, as_json)
-
-
-def _prices(path: Path | None, unit: str | None) -> Prices:
-    from thrifty.costs import Prices
-
-    return Prices(unit=unit or "") if path is None else Prices.read(path, unit=unit)
 
 
 def _note(prices: Path | None) -> str:

@@ -24,8 +24,11 @@ VERBS = {
     "predict": "Predict the rows of a table.",
     "ask": "Predict one example, question by question.",
     "inspect": "Tell what a model file holds.",
+    "import": "Make a model file of a LightGBM or XGBoost model.",
     "demo": "Show a short tour on data that comes along.",
 }
+# Verbs whose modules cannot have their names.
+MODULES = {"import": "import_model"}
 # The first class that fits counts; whatever else goes wrong is 1.
 CODES: dict[type[Exception], int] = {SourceError: 5, BudgetError: 4, DataError: 3}
 FAILURE, INTERRUPTED = 1, 130
@@ -42,7 +45,8 @@ class LazyGroup(click.Group):
         """Import a verb."""
         if cmd_name not in VERBS:
             return None
-        verb: click.Command = getattr(import_module(f"thrifty.cli.{cmd_name}"), cmd_name)
+        name = MODULES.get(cmd_name, cmd_name)
+        verb: click.Command = getattr(import_module(f"thrifty.cli.{name}"), name)
         return verb
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

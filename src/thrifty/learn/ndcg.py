@@ -49,5 +49,5 @@ def _evened(
     """Mean gain of the rows of one query that have the same score; rows are in order."""
     change = (np.diff(query) != 0) | (np.diff(scores) != 0)
     tie = np.concatenate([[0], np.cumsum(change)])
-    mean: NDArray[np.float64] = np.bincount(tie, gains) / np.bincount(tie)
-    return mean[tie]
+    mean = np.bincount(tie, gains) / np.bincount(tie)
+    return np.asarray(mean[tie])

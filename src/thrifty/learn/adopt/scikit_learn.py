@@ -1,0 +1,138 @@
+"""Fitted trees, forests and boosted trees of scikit-learn as frozen forests.
+
+Forests of classifiers average the distributions of their leaves, boosted trees add theirs, in the
+order of scikit-learn, so that scores agree to the bit or to the last few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.validation import check_is_fitted
+
+from thrifty.errors import DataError
+from thrifty.learn.adopt.hist_boosting import read_hist_boosting
+from thrifty.learn.adopt.source import Source, columns_of
+from thrifty.learn.adopt.thresholds import at_most
+from thrifty.learn.adopt.trees import SourceTree, freeze, leaf_means
+from thrifty.model import Forest
+
+__all__ = ["KINDS", "read_scikit_learn"]
+
+
+def read_scikit_learn(estimator: Any) -> Source:
+    """Read a fitted estimator of one of `KINDS`."""
+    name = type(estimator).__name__
+    try:
+        check_is_fitted(estimator)
+    except ValueError:
+        raise DataError(f"this {name} is not fitted; call fit first") from None
+    if getattr(estimator, "n_outputs_", 1) > 1:
+        raise DataError(f"this {name} predicts {estimator.n_outputs_} outputs; adopt takes one")
+    forest, categories = READERS[_kind(estimator)](estimator)
+    names = getattr(estimator, "feature_names_in_", None)
+    return Source(
+        forest=forest,
+        columns=columns_of(names, estimator.n_features_in_, categories),
+        named=names is not None,
+        classes=getattr(estimator, "classes_", np.empty(0)).tolist() or None,
+        origin=f"scikit-learn {name}",
+    )
+
+
+def _kind(estimator: Any) -> type:
+    return next(kind for kind in READERS if isinstance(estimator, kind))
+
+
+def _read_tree(estimator: Any) -> tuple[Forest, dict[int, Any]]:
+    return _averaged(estimator, [estimator]), {}
+
+
+def _read_forest(estimator: Any) -> tuple[Forest, dict[int, Any]]:
+    return _averaged(estimator, estimator.estimators_), {}
+
+
+def _read_boosting(estimator: Any) -> tuple[Forest, dict[int, Any]]:
+    scale = estimator.learning_rate
+    trees = [_boosted(tree.tree_, scale) for tree in estimator.estimators_.ravel()]
+    base = _start(estimator)
+    if getattr(estimator, "loss", "") == "exponential":
+        # Its probability is the sigmoid of twice the sum; doubling rounds nothing.
+        trees = [tree.scaled(2.0) for tree in trees]
+        base = 2.0 * base
+    of_classes = "sigmoid" if len(base) == 1 else "softmax"
+    link = of_classes if hasattr(estimator, "classes_") else "sum"
+    outputs = np.tile(np.arange(len(base)), len(estimator.estimators_)).tolist()
+    return freeze(trees, base, link, estimator.n_features_in_, outputs), {}
+
+
+def _averaged(estimator: Any, members: list[Any]) -> Forest:
+    d = estimator.n_features_in_
+    trees = [_plain(member.tree_) for member in members]
+    if hasattr(estimator, "classes_"):
+        if len(estimator.classes_) < 2:
+            raise DataError(f"this {type(estimator).__name__} knows one class only; adopt needs 2")
+        return freeze(trees, np.zeros(len(estimator.classes_)), "mean", d)
+    # A mean of values is a sum of shares: equal to theirs but for the last bits.
+    return freeze([tree.scaled(1.0 / len(trees)) for tree in trees], [0.0], "sum", d)
+
+
+def _start(estimator: Any) -> NDArray[np.float64]:
+    """Where the sums start: the answer of the initial estimator, which must be constant."""
+    constant = isinstance(estimator.init_, DummyClassifier | DummyRegressor)
+    if not constant and estimator.init_ != "zero":
+        raise DataError(
+            f"this {type(estimator).__name__} starts from a {type(estimator.init_).__name__}; "
+            "adopt takes init=None and init='zero'"
+        )
+    row = np.zeros((1, estimator.n_features_in_), dtype=np.float32)
+    return np.asarray(estimator._raw_predict_init(row)[0], dtype=np.float64)
+
+
+def _plain(tree: Any) -> SourceTree:
+    return SourceTree(
+        left=tree.children_left,
+        right=tree.children_right,
+        feature=tree.feature,
+        threshold=at_most(tree.threshold),
+        missing_left=tree.missing_go_to_left.astype(bool),
+        values=tree.value[:, 0, :],
+    )
+
+
+def _boosted(tree: Any, scale: float) -> SourceTree:
+    # Boosting changes the leaves after the tree has grown, so the inner values are stale.
+    plain = _plain(tree).scaled(scale)
+    values = leaf_means(plain.left, plain.right, plain.values, tree.weighted_n_node_samples)
+    return replace(plain, values=values)
+
+
+READERS: dict[type, Callable[[Any], tuple[Forest, dict[int, Any]]]] = {
+    DecisionTreeClassifier: _read_tree,
+    DecisionTreeRegressor: _read_tree,
+    RandomForestClassifier: _read_forest,
+    RandomForestRegressor: _read_forest,
+    ExtraTreesClassifier: _read_forest,
+    ExtraTreesRegressor: _read_forest,
+    GradientBoostingClassifier: _read_boosting,
+    GradientBoostingRegressor: _read_boosting,
+    HistGradientBoostingClassifier: read_hist_boosting,
+    HistGradientBoostingRegressor: read_hist_boosting,
+}
+KINDS = tuple(READERS)

@@ -1,0 +1,151 @@
+"""Trees of other libraries on their way into a frozen forest.
+
+They arrive with their nodes in any order; in a `Forest` the children of a node lie side by side
+and after it. They may come from a file, so that they are trees is checked, not believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.errors import BundleError, DataError
+from thrifty.model import Forest
+from thrifty.model.nodes import CATEGORICAL, MISSING_LEFT, NODE, empty_nodes
+
+__all__ = ["CODES", "SourceTree", "freeze", "leaf_means"]
+
+CODES = 256
+"""Codes that a subset can tell apart."""
+
+Ints = NDArray[np.integer]
+
+
+@dataclass(frozen=True, eq=False)
+class SourceTree:
+    """One tree, node 0 its root, in the numbering of its source.
+
+    Parameters
+    ----------
+    left, right : int arrays (m,)
+        Children of each node; negative at a leaf.
+    feature : int array (m,)
+    threshold : array (m,)
+        A value x goes left if x <= threshold.
+    missing_left : bool array (m,)
+        Whether a missing value goes left.
+    values : array (m, w)
+        What the tree adds at each node.
+    subsets : mapping of node to bool array (256,)
+        Codes that go left, at the nodes that split by category.
+    """
+
+    left: Ints
+    right: Ints
+    feature: Ints
+    threshold: NDArray[np.float64]
+    missing_left: NDArray[np.bool_]
+    values: NDArray[np.float64]
+    subsets: Mapping[int, NDArray[np.bool_]] = field(default_factory=dict)
+
+    def scaled(self, factor: float) -> SourceTree:
+        """The same tree with all values times `factor`."""
+        return replace(self, values=self.values * factor)
+
+
+def freeze(
+    trees: Sequence[SourceTree],
+    base: Sequence[float] | NDArray[np.float64],
+    link: str,
+    n_features: int,
+    outputs: Sequence[int] | None = None,
+) -> Forest:
+    """The forest of `trees`, each adding to one of `outputs` or to all of them.
+
+    Raises
+    ------
+    DataError
+        If the nodes are no trees, or a value is not finite.
+    """
+    nodes, values, roots, size = [empty_nodes(0)], [], [], 0
+    subsets: list[NDArray[np.uint64]] = []
+    for tree in trees:
+        order, child = _breadth_first(tree.left, tree.right)
+        nodes.append(_records(tree, order, child, size, subsets))
+        values.append(tree.values[order])
+        roots.append(size)
+        size += len(order)
+    width = values[0].shape[1] if values else 1
+    arrays = {
+        # As plain bytes: NumPy would compare the fields of every record type with every other.
+        "nodes": np.concatenate([part.view(f"V{NODE.itemsize}") for part in nodes]).view(NODE),
+        "values": np.concatenate([np.empty((0, width)), *values]),
+        "roots": np.array(roots, dtype=np.int64),
+        "outputs": np.array(outputs or np.zeros(len(roots)), dtype=np.int64),
+        "base": np.array(base, dtype=np.float64),
+        "subsets": np.array(subsets, dtype=np.uint64).reshape(-1, 4),
+    }
+    try:
+        return Forest.build({"link": link, "n_features": n_features}, arrays)
+    except BundleError as error:
+        raise DataError(f"the model cannot be adopted: {error}") from error
+
+
+def leaf_means(
+    left: Ints, right: Ints, values: NDArray[np.float64], cover: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Values (m, w) with each inner node at the mean of its leaves, weighted by their cover."""
+    values = values.astype(np.float64)
+    cover = np.maximum(cover.astype(np.float64), np.finfo(np.float64).tiny)
+    for level in reversed(_levels(left, right)):
+        split = level[left[level] >= 0]
+        one, other = left[split], right[split]
+        share = (cover[one] / (cover[one] + cover[other]))[:, np.newaxis]
+        values[split] = share * values[one] + (1.0 - share) * values[other]
+    return values
+
+
+def _breadth_first(left: Ints, right: Ints) -> tuple[Ints, Ints]:
+    """Old number of each node in the new order, and new number of its left child or -1."""
+    order = np.concatenate(_levels(left, right))
+    split = left[order] >= 0
+    child = np.full(len(order), -1, dtype=np.int64)
+    # The root is first, then come the children of the splits, in pairs, split by split.
+    child[split] = 1 + 2 * np.arange(split.sum())
+    return order, child
+
+
+def _levels(left: Ints, right: Ints) -> list[Ints]:
+    """Old numbers of the nodes, level by level; DataError if they are no tree."""
+    levels: list[Ints] = [np.zeros(1, dtype=np.int64)]
+    count = 1
+    while True:
+        split = levels[-1][left[levels[-1]] >= 0]
+        below = np.column_stack([left[split], right[split]]).ravel().astype(np.int64)
+        count += len(below)
+        if not len(below):
+            return levels
+        if count > len(left) or below.min() < 0 or below.max() >= len(left):
+            raise DataError("the nodes of the model are no trees; the file is damaged")
+        levels.append(below)
+
+
+def _records(
+    tree: SourceTree, order: Ints, child: Ints, start: int, subsets: list[NDArray[np.uint64]]
+) -> NDArray[np.void]:
+    nodes = empty_nodes(len(order))
+    nodes["child"] += start
+    split = np.flatnonzero(child >= 0)
+    old = order[split]
+    nodes["child"][split] = child[split] + start
+    nodes["threshold"][split] = tree.threshold[old]
+    nodes["feature"][split] = tree.feature[old] | np.where(tree.missing_left[old], MISSING_LEFT, 0)
+    for node in split[np.isin(old, list(tree.subsets))] if tree.subsets else ():
+        nodes["feature"][node] |= CATEGORICAL
+        nodes["threshold"][node] = len(subsets)
+        bits = np.packbits(tree.subsets[int(order[node])], bitorder="little")
+        subsets.append(bits.view("<u8").astype(np.uint64))
+    return nodes
