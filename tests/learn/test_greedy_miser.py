@@ -17,6 +17,7 @@ from thrifty.learn import (
     GreedyMiserRanker,
     GreedyMiserRegressor,
     binned,
+    boosting,
     grower,
     watch,
 )
@@ -298,12 +299,16 @@ def test_early_stopping_may_keep_the_constant():
     assert model.bill(X).max() == 0.0
 
 
-def test_early_stopping_ends_long_before_the_last_round():
+def test_early_stopping_ends_soon_after_the_best_round(monkeypatch):
     X, y, _ = draw()
     fresh, v, _ = draw(seed=9)
-    model = GreedyMiserRegressor(learning_rate=1.0, n_estimators=100_000, min_samples_leaf=1)
-    model.fit(X, y, validation=(fresh, v))
-    assert len(model.model_.roots) < 200
+    rounds = []
+    plain = boosting.Boosting._round
+    monkeypatch.setattr(boosting.Boosting, "_round", lambda self: rounds.append(1) or plain(self))
+    model = GreedyMiserRegressor(learning_rate=0.5, n_estimators=400)
+    kept = len(model.fit(X, y, validation=(fresh, v)).model_.roots)
+    assert kept + watch.PATIENCE <= len(rounds) <= kept + watch.PATIENCE + watch.ROUNDS_A_LOOK
+    assert len(rounds) < 200
 
 
 # --- scikit-learn's conventions, seeds and threads
