@@ -92,7 +92,9 @@ def main():
     rows = [
         compare(f"{small}, group prices / coupled", 45_000, 50, 100, "model", "coupled", "0.60", 7),
         compare(f"{small}, per example / lazy", 45_000, 50, 100, "example", "lazy", "", 5),
-        compare(f"{large}, group prices / coupled", 141_000, 519, 20, "model", "coupled", "0.65", 3),
+        compare(
+            f"{large}, group prices / coupled", 141_000, 519, 20, "model", "coupled", "0.65", 3
+        ),
         speed_up(f"{small}, two threads / one, throughput", 45_000, 50, 100, ">= 1.6", 9),
         speed_up(f"{large}, two threads / one, throughput", 141_000, 519, 20, ">= 1.6", 3),
     ]

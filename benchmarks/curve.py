@@ -60,9 +60,7 @@ def affordable(prices, budget):
     """Features in the order of what they cost next, as long as the budget lasts; at least one."""
     bought, spent = [], 0.0
     while len(bought) < len(prices.own):
-        quotes = {
-            j: prices.marginal(j, bought) for j in range(len(prices.own)) if j not in bought
-        }
+        quotes = {j: prices.marginal(j, bought) for j in range(len(prices.own)) if j not in bought}
         feature = min(quotes, key=quotes.get)
         if bought and spent + quotes[feature] > budget:
             break
@@ -85,7 +83,9 @@ def draw(budgets, curves, path):
     axes.minorticks_off()
     axes.set_xlabel("budget per example, share of the price of all features")
     axes.set_ylabel("test accuracy")
-    axes.set_title("Digits of scikit-learn, illustrative prices per pixel and row, 10 splits", fontsize=10)
+    axes.set_title(
+        "Digits of scikit-learn, illustrative prices per pixel and row, 10 splits", fontsize=10
+    )
     axes.legend(frameon=False, loc="lower right")
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, metadata={"Date": None})

@@ -16,25 +16,26 @@ WALKS = 300
 
 def main():
     """100 trees of depth 4 on 10, 20 and 50 features, one value at a time and all at once."""
-    rows = []
-    for d in (10, 20, 50):
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(5_000, d))
-        y = X[:, 0] + X[:, 1] * X[:, 2] + X.sum(axis=1) + 2 * rng.normal(size=len(X)) > 0
-        prices = Prices((rng.random(d) + 0.5).tolist())
-        predictor = GreedyMiserClassifier(prices).fit(X, y).predictor_
-        examples = [dict(enumerate(row)) for row in X[:WALKS].tolist()]
-        told = sum(walk_one(predictor, example) for example in examples)
-        times = take_turns(
-            {
-                name: lambda walk=walk: [walk(predictor, example) for example in examples]
-                for name, walk in (("one", walk_one), ("all", walk_all))
-            },
-            turns=9,
-        )
-        each = [f"{times[name] / told * 1e6:.1f}" for name in ("one", "all")]
-        rows.append((f"{d} features, {told / WALKS:.1f} told", *each, "20"))
+    rows = [measure(d) for d in (10, 20, 50)]
     report("walking", ("microseconds a value", "one at a time", "all asked", "limit"), rows)
+
+
+def measure(d):
+    """One row of the table."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5_000, d))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + X.sum(axis=1) + 2 * rng.normal(size=len(X)) > 0
+    prices = Prices((rng.random(d) + 0.5).tolist())
+    predictor = GreedyMiserClassifier(prices).fit(X, y).predictor_
+    examples = [dict(enumerate(row)) for row in X[:WALKS].tolist()]
+    told = sum(walk_one(predictor, example) for example in examples)
+
+    def walk_with(walk):
+        return lambda: [walk(predictor, example) for example in examples]
+
+    times = take_turns({"one": walk_with(walk_one), "all": walk_with(walk_all)}, turns=9)
+    each = [f"{times[name] / told * 1e6:.1f}" for name in ("one", "all")]
+    return f"{d} features, {told / WALKS:.1f} told", *each, "20"
 
 
 def walk_one(predictor, example):

@@ -12,7 +12,9 @@ def test_the_tour_tells_saves_and_walks(run, folder) -> None:
     assert result.exit_code == 0, result.stderr
     told = result.stdout
     assert "made up" in told
-    assert re.search(r"% of the price \(minutes [\d.]+ an example instead of minutes [\d.]+\)", told)
+    assert re.search(
+        r"% of the price \(minutes [\d.]+ an example instead of minutes [\d.]+\)", told
+    )
     assert "best so far" in told and "total" in told and "complete" in told
     predictor = load("tour/here/model.thrifty")
     assert predictor.provenance["budget"] == 10.0
