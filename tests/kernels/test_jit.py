@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import numba
+import numpy as np
 import pytest
 
-from thrifty.kernels.jit import jit
+from thrifty.kernels.jit import KernelCache, jit
+from thrifty.kernels.ranking import share_ranks
 
 COUNT_COMPILED = """
 import importlib, pkgutil, sys
@@ -47,17 +48,11 @@ def test_a_kernel_compiles_at_its_first_call_and_lets_other_threads_run():
 @pytest.fixture
 def no_cache(monkeypatch):
     """Numba as it behaves where no folder can be written to."""
-    asked = []
-    real = numba.njit
 
-    def njit(*functions, **options):
-        asked.append(options.get("cache", False))
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return real(*functions, **options)
+    def refuse(function):
+        raise RuntimeError("cannot cache function: no locator available")
 
-    monkeypatch.setattr(numba, "njit", njit)
-    return asked
+    monkeypatch.setattr("thrifty.kernels.jit.KernelCache", refuse)
 
 
 def test_a_kernel_works_where_no_folder_is_writable(no_cache):
@@ -66,8 +61,17 @@ def test_a_kernel_works_where_no_folder_is_writable(no_cache):
         return 3 * x
 
     assert triple(5) == 15
-    assert no_cache == [True, False]
     assert triple.targetoptions["nogil"] is True
+
+
+def test_cached_code_is_stale_when_any_kernel_has_changed(monkeypatch):
+    values = np.array([1.0, 2.0])
+    assert share_ranks(values)[0].tolist() == [1 / np.log2(3), 1.0]
+    (signature,) = share_ranks.signatures
+    context = share_ranks.targetctx
+    assert KernelCache(share_ranks.py_func).load_overload(signature, context) is not None
+    monkeypatch.setattr("thrifty.kernels.jit.DIGEST", "of other sources")
+    assert KernelCache(share_ranks.py_func).load_overload(signature, context) is None
 
 
 def test_division_by_zero_is_a_number_not_an_error(no_cache):

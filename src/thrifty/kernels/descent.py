@@ -36,7 +36,7 @@ def stays_left(node, subsets, x):
     """Whether a missing value, or a category, goes left."""
     if x != x:
         return (node.feature & MISSING_LEFT) != 0
-    if not 0.0 <= x < 256.0:
+    if not 0.0 <= x < 256.0 or x != np.floor(x):
         return False  # no code at all: such a column must not read beyond the subset
     code = np.uint64(x)
     word = subsets[np.intp(node.threshold), np.intp(code >> np.uint64(6))]

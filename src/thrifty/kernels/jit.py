@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-__all__ = ["jit"]
+__all__ = ["KernelCache", "jit"]
+
+
+def _digest_of_kernels() -> str:
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+
+
+DIGEST = _digest_of_kernels()
+
+
+class KernelCache(FunctionCache):
+    """Machine code that counts as stale when any kernel has changed.
+
+    Numba looks at a function's own file only, but kernels are compiled into each other.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = IndexDataCacheFile(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=(self._impl.locator.get_source_stamp(), DIGEST),
+        )
 
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile `function` at its first call, release the GIL, and cache the machine code.
 
-    Numba refuses `cache=True` already at decoration when neither the package's folder nor the
-    user's cache folder is writable (a read-only install without HOME); then compile in memory.
+    Numba refuses a cache already at decoration when neither the package's folder nor the user's
+    cache folder is writable (a read-only install without HOME); then compile in memory.
     """
+    kernel: Any = numba.njit(nogil=True, error_model="numpy")(function)
     try:
-        return numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+        kernel._cache = KernelCache(function)
     except RuntimeError:
-        return numba.njit(nogil=True, error_model="numpy")(function)
+        pass
+    return kernel

@@ -89,7 +89,8 @@ def category_order(hist, slot, feature):
 def best_subset(hist, slot, feature, total, total_weight, lightest):
     """Gain and size of the best leading part of `category_order` to send left.
 
-    For squared error the best of all subsets is one of these (Fisher 1958; CART, sec. 9.4).
+    For squared error the best of all subsets is one of these (Fisher 1958; CART, sec. 9.4), as
+    long as no subset is too light to be a leaf.
     """
     best, size = 0.0, -1
     left, weight = np.int64(0), np.int64(0)

@@ -21,6 +21,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from thrifty.bundle import Predictor, Schema
 from thrifty.costs import BoundPrices, Prices
+from thrifty.errors import DataError
 from thrifty.learn.base import PricedEstimator
 from thrifty.learn.binned import Binned
 from thrifty.learn.boosting import Boosting
@@ -98,8 +99,10 @@ class GreedyMiser(PricedEstimator):
     def _held_out(self, task: Task, validation: Sequence[Any]) -> HeldOut:
         """Read and check a validation set."""
 
-    def _validation_rows(self, task: Task, X: Any) -> NDArray[np.floating]:
-        return task.schema.encode(self._as_table(X, reset=False))
+    def _validation_rows(self, task: Task, validation: Sequence[Any]) -> NDArray[np.floating]:
+        if len(validation) < 2:
+            raise DataError("validation: give the table and its target, (X, y)")
+        return task.schema.encode(self._as_table(validation[0], reset=False))
 
     def _fit(self, task: Task, validation: Sequence[Any] | None) -> Self:
         watch = None if validation is None else Watch(self._held_out(task, validation))

@@ -179,7 +179,7 @@ class GreedyMiserClassifier(ClassifierMixin, GreedyMiser):  # type: ignore[misc]
         return LOSSES[self.loss](codes, weight, n_classes)
 
     def _held_out(self, task: Task, validation: Sequence[Any]) -> HeldOut:
-        rows = self._validation_rows(task, validation[0])
+        rows = self._validation_rows(task, validation)
         codes = Labels(self.classes_, np.empty(0, np.int64)).recode(validation[1], len(rows))
 
         def accuracy(raw: NDArray[np.float64]) -> float:

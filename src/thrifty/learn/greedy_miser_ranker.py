@@ -151,7 +151,7 @@ class GreedyMiserRanker(GreedyMiser):
         return LambdaLoss(target, weight, query)
 
     def _held_out(self, task: Task, validation: Sequence[Any]) -> HeldOut:
-        rows = self._validation_rows(task, validation[0])
+        rows = self._validation_rows(task, validation)
         target = grades(validation[1], len(rows))
         query = queries(validation[2] if len(validation) > 2 else None, len(rows))
 

@@ -83,7 +83,7 @@ class GreedyMiserRegressor(RegressorMixin, GreedyMiser):  # type: ignore[misc]
         return Task(schema, prices, rows, SquaredLoss(target, weight), weight)
 
     def _held_out(self, task: Task, validation: Sequence[Any]) -> HeldOut:
-        rows = self._validation_rows(task, validation[0])
+        rows = self._validation_rows(task, validation)
         target = numbers(validation[1], len(rows))
 
         def r2(raw: NDArray[np.float64]) -> float:

@@ -43,7 +43,7 @@ def _step(
     category = np.flatnonzero(feature & CATEGORICAL)
     if len(category):
         subset = here["threshold"][category].astype(np.intp)
-        is_code = (x[category] >= 0) & (x[category] < 256)
+        is_code = (x[category] >= 0) & (x[category] < 256) & (x[category] == np.floor(x[category]))
         code = np.where(is_code, x[category], 0).astype(np.uint64)
         bits = subsets[subset, (code >> np.uint64(6)).astype(np.intp)] >> (code & np.uint64(63))
         left[category] = is_code & ((bits & np.uint64(1)) > 0)
