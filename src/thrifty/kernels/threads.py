@@ -17,6 +17,18 @@ __all__ = ["blocks", "run", "thread_count", "threads"]
 
 PREFIX = "thrifty-kernels"
 
+
+class _Inside(threading.local):
+    """Whether this thread is at work for a `run`.
+
+    A task that hands out tasks could wait for ever for threads that wait for it: it does the work
+    itself.
+    """
+
+    run = False
+
+
+_inside = _Inside()
 _limit: int | None = None
 _pool: ThreadPoolExecutor | None = None
 _pool_size = 0
@@ -57,30 +69,36 @@ def blocks(n: int, size: int) -> list[tuple[int, int]]:
 
 def run(task: Callable[[int, int], object], ranges: Sequence[tuple[int, int]]) -> None:
     """Call `task(first, last)` for every range, on the pool when there is more than one thread."""
-    if thread_count() == 1 or len(ranges) < 2 or _is_worker():
+    if thread_count() == 1 or len(ranges) < 2 or _inside.run:
         for first, last in ranges:
             task(first, last)
         return
+    left = iter(ranges)
+
+    def work() -> None:
+        _inside.run = True
+        try:
+            for first, last in left:
+                task(first, last)
+        finally:
+            _inside.run = False
+
     # The caller works too: one hand-over less, and no idle thread while it waits.
-    jobs = [_workers().submit(task, first, last) for first, last in ranges[1:]]
+    jobs = [_workers().submit(work) for _ in range(min(thread_count(), len(ranges)) - 1)]
     try:
-        task(*ranges[0])
+        work()
     finally:
         wait(jobs)
     for job in jobs:
         job.result()
 
 
-def _is_worker() -> bool:
-    # A worker that waited for other workers could wait for ever: it does the work itself.
-    return threading.current_thread().name.startswith(PREFIX)
-
-
 def _workers() -> ThreadPoolExecutor:
     global _pool, _pool_size
     size = thread_count()
     if _pool is None or _pool_size != size:
-        _pool, _pool_size = ThreadPoolExecutor(size, thread_name_prefix=PREFIX), size
+        # One less, as the caller works too.
+        _pool, _pool_size = ThreadPoolExecutor(size - 1, thread_name_prefix=PREFIX), size
     return _pool
 
 

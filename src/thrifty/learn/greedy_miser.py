@@ -22,6 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from thrifty.bundle import Predictor, Schema
 from thrifty.costs import BoundPrices, Prices
 from thrifty.errors import DataError
+from thrifty.kernels.threads import blocks, run
 from thrifty.learn.base import PricedEstimator
 from thrifty.learn.binned import Binned
 from thrifty.learn.boosting import Boosting
@@ -117,9 +118,18 @@ class GreedyMiser(PricedEstimator):
         binned = self._bin(task)
         if penalties is None:
             penalties = self._penalties(task, binned)
+        ordered = sorted(penalties, reverse=True)
+        forests: list[Forest | None] = [None] * len(ordered)
+
+        def learn(first: int, last: int) -> None:
+            for k in range(first, last):
+                forests[k] = self._learn(task, binned, ordered[k], Watch(held_out))
+
+        # The penalties do not depend on each other: a thread takes one after the other.
+        run(learn, blocks(len(ordered), 1))
         points: list[Point] = []
-        for penalty in sorted(penalties, reverse=True):
-            forest = self._learn(task, binned, penalty, Watch(held_out))
+        for penalty, forest in zip(ordered, forests, strict=True):
+            assert forest is not None
             for prefix in useful_prefixes(forest, held_out, task.prices):
                 if prefix.trees or not points:
                     model = self._predictor_of(task, forest.prefix(prefix.trees), penalty)

@@ -21,7 +21,7 @@ from thrifty.learn.bought import Bought
 __all__ = ["Grower"]
 
 # Below this many bin updates a node is expanded at once: handing it to threads would cost more.
-INLINE_WORK = 1 << 17
+INLINE_WORK = 1 << 19
 
 
 class Grower:
@@ -163,5 +163,5 @@ class Grower:
 
 
 def _share(features: int) -> int:
-    """Features a thread takes at a time: in fours, as histograms do, and two helpings each."""
-    return max(4, -(-features // (2 * thread_count()) // 4) * 4)
+    """Features a thread takes: an even share, in fours, as histograms take them."""
+    return max(4, -(-features // thread_count() // 4) * 4)
