@@ -22,10 +22,15 @@ if TYPE_CHECKING:
     )
     from thrifty.kernels.threads import threads
     from thrifty.learn import (
+        BudgetForestClassifier,
         GreedyMiserClassifier,
         GreedyMiserRanker,
         GreedyMiserRegressor,
+        Impurity,
         Point,
+        Polynomial,
+        Powers,
+        ThresholdPairs,
     )
     from thrifty.learn.adopt import adopt
     from thrifty.learn.short_circuit import short_circuit
@@ -34,16 +39,21 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BudgetError",
+    "BudgetForestClassifier",
     "BundleError",
     "DataError",
     "GreedyMiserClassifier",
     "GreedyMiserRanker",
     "GreedyMiserRegressor",
+    "Impurity",
     "Point",
+    "Polynomial",
+    "Powers",
     "Predictor",
     "PriceError",
     "Prices",
     "SourceError",
+    "ThresholdPairs",
     "ThriftyError",
     "__version__",
     "adopt",
@@ -56,16 +66,21 @@ __all__ = [
 # Where each public name lives; the block above says the same to type checkers.
 _HOMES = {
     "BudgetError": "thrifty.errors",
+    "BudgetForestClassifier": "thrifty.learn",
     "BundleError": "thrifty.errors",
     "DataError": "thrifty.errors",
     "GreedyMiserClassifier": "thrifty.learn",
     "GreedyMiserRanker": "thrifty.learn",
     "GreedyMiserRegressor": "thrifty.learn",
+    "Impurity": "thrifty.learn",
     "Point": "thrifty.learn",
+    "Polynomial": "thrifty.learn",
+    "Powers": "thrifty.learn",
     "Predictor": "thrifty.bundle",
     "PriceError": "thrifty.errors",
     "Prices": "thrifty.costs",
     "SourceError": "thrifty.errors",
+    "ThresholdPairs": "thrifty.learn",
     "ThriftyError": "thrifty.errors",
     "adopt": "thrifty.learn.adopt",
     "describe": "thrifty.bundle",
