@@ -1,0 +1,204 @@
+"""Pruning as a closure problem: what each split is worth, and what it makes rows pay.
+
+A pruning keeps splits, each with its parent. Keeping split h saves g_h = e_h - e_left - e_right
+errors. A row pays for a feature (or for entering a group) once, if it meets a kept split that
+reads it; in one tree the topmost such split on the row's way decides, so only it has an arc to
+the pay node of (row, feature). Best at penalty lambda is (000 ch. 4, program IP)::
+
+    min  error / (T W)  +  lambda * (sum of what rows pay) / N
+
+with T trees, W the weight of the rows that errors are counted on, N the rows that pay. Times T W
+it is a maximum closure at the rate mu = lambda T W / N.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.costs import BoundPrices
+from thrifty.kernels import closure_arcs as arcs
+from thrifty.kernels.closure_path import all_closures, best_closure
+from thrifty.model import Forest
+from thrifty.model.nodes import INDEX, is_leaf
+
+__all__ = ["Pruning", "node_gains"]
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+# Sums of worth, and sums of costs, stay below 2 to this power.
+BITS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Pruning:
+    """A closure problem; `solve` and `penalties` give what to keep, node by node of the forest.
+
+    Attributes
+    ----------
+    number : array (nodes,)
+        Split of the problem that a node belongs to; -1 for leaves and splits never worth it.
+    parent, first, head
+        The problem: parent of each split, and its pay nodes head[first[h]:first[h + 1]].
+    worth, cost : arrays of int64
+        Of the splits, then of the pay nodes.
+    worth_unit, cost_unit : float
+        Error per row and tree, and mean bill, that one of these counts for.
+    """
+
+    number: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    first: Ints
+    head: NDArray[np.int32]
+    worth: Ints
+    cost: Ints
+    worth_unit: float
+    cost_unit: float
+
+    @classmethod
+    def of(
+        cls,
+        forest: Forest,
+        gain: Ints,
+        worth_unit: float,
+        X: NDArray[np.floating],
+        prices: BoundPrices,
+        step_price: float = 0.0,
+    ) -> Self:
+        """Prune `forest`, whose splits save `gain` errors, for rows X that pay `prices`.
+
+        A tree of which any split is kept costs one evaluation, and every kept split that a row
+        passes costs `step_price`.
+        """
+        parent = arcs.find_parents(forest.nodes["child"])
+        number, above, worth = arcs.chains(parent, arcs.worthy(parent, gain), gain)
+        order = arcs.depth_first(parent, forest.nodes["child"])
+        last, times = _distinct(arcs.ends(forest.leaves(X), parent, number), order)
+        columns, price = _columns(forest, parent, number, prices)
+        step = np.full(len(parent), step_price)
+        step[forest.roots] += prices.evaluation
+        most = float(price.sum()) + float(step[number >= 0].sum())
+        unit = _unit(len(X) * most)
+        whole = np.rint(price / unit).astype(np.int64)
+        slope = np.zeros(len(above), dtype=np.int64)
+        steps = np.rint(step / unit).astype(np.int64)
+        degree = arcs.count_arcs(last, parent, number, columns, times, whole, steps, slope)
+        cost, first, head = arcs.fill_arcs(
+            last, parent, number, columns, times, whole, degree, len(above)
+        )
+        return cls(
+            number, above, first, head, np.concatenate([worth, np.zeros_like(cost)]),
+            np.concatenate([slope, cost]), worth_unit, unit / len(X),
+        )  # fmt: skip
+
+    def solve(self, penalty: float) -> Mask:
+        """Nodes of the forest that still split in the least best pruning, exact."""
+        # As fine as whole numbers can be, so that the rounding of the costs does not matter.
+        total = int(np.maximum(self.worth, 0).sum())
+        fine = 1 << max(0, BITS - total.bit_length())
+        rate = penalty * (self.cost_unit / self.worth_unit) * fine
+        cost = np.rint(np.minimum(rate * self.cost, 2.0**BITS)).astype(np.int64)
+        weight = self.worth * fine - cost
+        return self.spread(best_closure(self.parent, self.first, self.head, weight))
+
+    @cached_property
+    def rates(self) -> NDArray[np.float64]:
+        """Penalty from which on each split, then each pay node, is out: the whole path at once."""
+        rates = all_closures(self.parent, self.first, self.head, self.worth, self.cost)
+        return np.asarray(rates * (self.worth_unit / self.cost_unit))
+
+    @property
+    def penalties(self) -> NDArray[np.float64]:
+        """Penalty from which on each node of the forest splits no more; 0 for leaves."""
+        return np.append(self.rates[: len(self.parent)], 0.0)[self.number]
+
+    def breakpoints(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Penalties at which the best pruning changes, decreasing, and the mean bill below each."""
+        order = np.argsort(-self.rates, kind="stable")
+        rates = self.rates[order]
+        last = np.flatnonzero(np.append(rates[1:] != rates[:-1], True)) if len(rates) else order
+        bills = np.cumsum(self.cost[order])[last] * self.cost_unit
+        return rates[last], bills.astype(np.float64)
+
+    def value(self, keep: Mask, penalty: float) -> float:
+        """What the pruning saves of the error, less the penalty of its costs."""
+        kept = np.zeros(len(self.parent), dtype=bool)
+        kept[self.number[keep & (self.number >= 0)]] = True
+        paid = np.zeros(len(self.worth), dtype=bool)
+        paid[: len(kept)] = kept
+        paid[len(kept) + self.head[np.repeat(kept, np.diff(self.first))]] = True
+        saved = float(self.worth[: len(kept)][kept].sum()) * self.worth_unit
+        return saved - penalty * float(self.cost[paid].sum()) * self.cost_unit
+
+    def spread(self, kept: Mask) -> Mask:
+        """From splits of the problem to nodes of the forest."""
+        return np.append(kept, False)[self.number]
+
+
+def node_gains(
+    forest: Forest,
+    X: NDArray[np.floating],
+    codes: Ints,
+    weight: NDArray[np.float64] | None = None,
+) -> tuple[Ints, float]:
+    """Errors that each split saves (0 for leaves) in whole numbers, and what one of them is worth.
+
+    A node answers with its largest value. A node that no row passes saves nothing.
+    """
+    share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / weight.sum()
+    trees = max(len(forest.roots), 1)
+    if weight is None:
+        whole, unit = np.ones(len(X), dtype=np.int64), 1.0 / (len(X) * trees)
+    else:
+        unit = _unit(2.0 * trees)
+        whole = np.rint(share / unit).astype(np.int64)
+        unit /= trees
+    parent = arcs.find_parents(forest.nodes["child"])
+    answer = forest.values.argmax(axis=1)
+    errors = arcs.error_sums(forest.leaves(X), parent, answer, codes, whole)
+    gain = np.zeros(len(parent), dtype=np.int64)
+    split = np.flatnonzero(~is_leaf(forest.nodes))
+    child = forest.nodes["child"][split]
+    gain[split] = errors[split] - errors[child] - errors[child + 1]
+    return gain, unit
+
+
+def _unit(total: float) -> float:
+    """Power of two of which `total` holds fewer than 2^BITS."""
+    return math.ldexp(1.0, math.frexp(total)[1] - BITS) if total > 0 else 1.0
+
+
+def _distinct(last: NDArray[np.int32], order: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:
+    """Rows that go different ways, neighbors alike, and how many rows go each way.
+
+    Rows of one subtree of the first tree stand together, so the needs of a split lie close.
+    """
+    if not last.shape[1]:
+        return last[:0], np.zeros(0, dtype=np.int64)
+    # Big-endian bytes compare as the numbers do; where no split is kept, -1 comes first.
+    rank = np.where(last >= 0, order[last] + 1, 0).astype(">i4")
+    keys = rank.view(np.dtype((np.void, rank.itemsize * rank.shape[1])))[:, 0]
+    _, index, times = np.unique(keys, return_index=True, return_counts=True)
+    return last[index], times.astype(np.int64)
+
+
+def _columns(
+    forest: Forest, parent: NDArray[np.int32], number: NDArray[np.int32], prices: BoundPrices
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """What rows pay where: (nodes, 2) columns of feature and group, and the price of a column."""
+    price = np.concatenate([prices.own, prices.shared])
+    feature = (forest.nodes["feature"] & INDEX).astype(np.int64)
+    group = np.where(number >= 0, prices.group[np.where(number >= 0, feature, 0)], -1)
+    marks = np.stack([feature, np.where(group >= 0, len(prices.own) + group, -1)], axis=1)
+    for k in range(2):
+        mark = np.where((number >= 0) & (marks[:, k] >= 0), marks[:, k], -1)
+        mark = np.where(price[mark] > 0, mark, -1)
+        marks[:, k] = np.where(arcs.first_on_path(parent, mark), mark, -1)
+    used, columns = np.unique(np.append(marks, -1), return_inverse=True)
+    return (columns[:-1] - 1).astype(np.int32).reshape(marks.shape), price[used[1:]]

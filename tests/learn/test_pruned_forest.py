@@ -1,0 +1,259 @@
+"""PrunedForestClassifier: any forest in, every best pruning out, and clear refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.frozen import FrozenEstimator
+
+from thrifty import GreedyMiserClassifier, Point, Prices, load
+from thrifty.checks import laws
+from thrifty.errors import BudgetError, DataError
+from thrifty.learn.pruned_forest import PrunedForestClassifier
+from thrifty.model import Forest
+
+PRICES = Prices([1, 2, 1, 0.5, 3, 1], groups={"lab": [4, 5]}, shared={"lab": 2.0}, evaluation=0.01)
+NAMES = ["age", "bmi", "chol", "dose", "ecg", "fbs"]
+
+
+def draw(seed, n=240):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    value = X[:, 0] + np.where(X[:, 1] > 0, X[:, 2], X[:, 4]) + rng.normal(scale=0.3, size=n)
+    return X, np.array(["low", "mid", "top"])[np.digitize(value, [-0.8, 0.8])]
+
+
+TRAIN, HELD, TEST = draw(0), draw(1), draw(2)
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    return RandomForestClassifier(12, max_features=None, random_state=0).fit(*TRAIN)
+
+
+@pytest.fixture(scope="module")
+def points(theirs):
+    model = PrunedForestClassifier(theirs, PRICES)
+    return list(model.path(*TRAIN, validation=HELD, min_step=0.0))
+
+
+# --- the forest that comes in
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_an_unpruned_forest_predicts_what_scikit_learn_predicts(kind):
+    forest = kind(10, random_state=0).fit(*TRAIN)
+    model = PrunedForestClassifier(forest)
+    task = model._task(*TRAIN, None, HELD)
+    np.testing.assert_array_equal(task.forest.score(TEST[0]), forest.predict_proba(TEST[0]))
+
+
+def test_a_frozen_forest_and_an_estimator_with_one_are_taken(theirs):
+    fitted = PrunedForestClassifier(theirs, PRICES, random_state=0).fit(*TRAIN)
+    for forest in (fitted.model_, fitted, FrozenEstimator(theirs)):
+        again = PrunedForestClassifier(forest, PRICES, penalty=0.05).fit(*TRAIN, validation=HELD)
+        assert again.bill(TEST[0]).mean() < fitted.bill(TEST[0]).mean()
+        assert again.score(*TEST) > 0.5
+
+
+def test_a_frozen_forest_survives_a_clone(theirs):
+    model = PrunedForestClassifier(FrozenEstimator(theirs), PRICES, penalty=0.004)
+    one, two = model.fit(*TRAIN, validation=HELD), clone(model).fit(*TRAIN, validation=HELD)
+    np.testing.assert_array_equal(one.predict_proba(TEST[0]), two.predict_proba(TEST[0]))
+
+
+def test_a_vote_is_pruned_as_a_mean_of_votes(theirs):
+    frozen = PrunedForestClassifier(theirs).fit(*TRAIN).model_
+    vote = Forest(frozen.nodes, frozen.values, frozen.roots, frozen.outputs, np.zeros(3), "vote", 6)
+    task = PrunedForestClassifier(vote)._task(*TRAIN, None, HELD)
+    np.testing.assert_allclose(task.forest.score(TEST[0]), vote.score(TEST[0]))
+
+
+def test_without_a_forest_one_is_trained():
+    model = PrunedForestClassifier(prices=PRICES, penalty=0.01, n_estimators=8, random_state=0)
+    model.fit(*TRAIN)
+    assert len(model.model_.roots) <= 8
+    assert model.score(*TEST) > 0.6
+    assert model.bill(TEST[0]).mean() < PRICES.bind(6).full
+
+
+# --- what comes out
+
+
+def test_the_path_starts_at_the_constant_and_goes_up_in_price(points):
+    assert points[0].bill == 0.0 and len(points[0].model.model.roots) == 0
+    bills = [point.bill for point in points]
+    assert bills == sorted(bills) and len(points) > 5
+    assert all(isinstance(point, Point) for point in points)
+
+
+def test_bill_and_quality_are_those_of_the_model(points):
+    for point in points[:: max(1, len(points) // 10)]:
+        assert point.bill == point.model.bill(HELD[0]).mean()
+        assert point.quality == np.mean(point.model.predict(HELD[0]) == HELD[1])
+
+
+def test_a_point_is_what_fit_gives_at_its_penalty(points, theirs):
+    for point in points[1 :: max(1, len(points) // 5)]:
+        for solver in ("path", "cut"):
+            model = PrunedForestClassifier(
+                theirs, PRICES, penalty=np.nextafter(point.knob["penalty"], 1) + 1e-9, solver=solver
+            )
+            scores = model.fit(*TRAIN, validation=HELD).predict_proba(TEST[0])
+            np.testing.assert_array_equal(scores, point.model.predict_proba(TEST[0]))
+
+
+def test_larger_steps_thin_the_path_out(points, theirs):
+    model = PrunedForestClassifier(theirs, PRICES)
+    few = list(model.path(*TRAIN, validation=HELD, min_step=0.1))
+    assert 3 < len(few) < len(points)
+    assert few[-1].bill == points[-1].bill
+    assert len(few) <= 12
+
+
+def test_at_budget_gives_the_dearest_pruning_within(points, theirs, monkeypatch):
+    model = PrunedForestClassifier(theirs, PRICES).fit(*TRAIN, validation=HELD)
+    monkeypatch.setattr("thrifty.learn.pruning.all_closures", None)  # nothing is solved again
+    for budget in (0.0, 0.5, 3.0, 6.0, 100.0):
+        bill = model.at_budget(budget).bill(HELD[0]).mean()
+        assert bill == max(p.bill for p in points if p.bill <= budget + 1e-12)
+
+
+def test_solvers_agree(theirs):
+    fits = {
+        solver: PrunedForestClassifier(theirs, PRICES, penalty=0.005, solver=solver)
+        .fit(*TRAIN, validation=HELD)
+        .bill(TEST[0])
+        .mean()
+        for solver in ("path", "cut", "primal_dual")
+    }
+    assert fits["path"] == fits["cut"]
+    assert fits["primal_dual"] == pytest.approx(fits["cut"], rel=0.1)
+
+
+def test_steps_that_cost_make_trees_shallower(theirs):
+    plain, dear = (
+        PrunedForestClassifier(theirs, PRICES, penalty=0.001, step_price=price).fit(
+            *TRAIN, validation=HELD
+        )
+        for price in (0.0, 20.0)
+    )
+    assert len(dear.model_.nodes) < len(plain.model_.nodes)
+
+
+def test_a_free_feature_is_kept_at_any_penalty():
+    X, y = TRAIN
+    prices = Prices([0.0, 1, 1, 1, 1, 1])
+    model = PrunedForestClassifier(prices=prices, penalty=1e6, n_estimators=5, random_state=0)
+    model.fit(X, y)
+    np.testing.assert_array_equal(model.used(X).any(axis=0), [True, *[False] * 5])
+
+
+def test_weights_move_the_errors_that_count(theirs):
+    X, y = TRAIN
+    model = PrunedForestClassifier(theirs, PRICES, penalty=0.02)
+    weight = np.where(y == "top", 20.0, 0.1)
+    plain = model.fit(X, y, validation=HELD).predict(TEST[0])
+    heavy = model.fit(X, y, sample_weight=weight, validation=HELD).predict(TEST[0])
+    assert np.mean(plain != heavy) > 0
+
+
+def test_names_prices_and_files(tmp_path):
+    frame = pd.DataFrame(TRAIN[0], columns=NAMES)
+    prices = Prices(dict.fromkeys(NAMES, 2.0))
+    forest = RandomForestClassifier(5, random_state=0).fit(frame, TRAIN[1])
+    model = PrunedForestClassifier(forest, prices, penalty=0.001).fit(frame, TRAIN[1])
+    model.save(tmp_path / "model.thrifty")
+    walk = load(tmp_path / "model.thrifty").walk()
+    while walk.asks:
+        walk.tell({name: frame[name][3] for name in walk.asks})
+    assert walk.answer == model.predict(frame)[3]
+    assert walk.receipt.total == model.bill(frame)[3]
+
+
+# --- refusals
+
+
+def refuse(forest, match, X=TRAIN[0], y=TRAIN[1]):
+    with pytest.raises(DataError, match=match):
+        PrunedForestClassifier(forest).fit(X, y)
+
+
+def test_a_forest_that_is_not_fitted_is_refused():
+    refuse(RandomForestClassifier(), "forest: this RandomForestClassifier is not fitted.*Frozen")
+    refuse(PrunedForestClassifier(), "forest: this PrunedForestClassifier is not fitted")
+
+
+def test_a_forest_of_values_is_refused():
+    forest = RandomForestRegressor(3).fit(TRAIN[0], np.arange(240.0))
+    refuse(forest, "forest: this RandomForestRegressor predicts values; pruning takes classifiers")
+
+
+def test_boosted_trees_are_refused():
+    refuse(GreedyMiserClassifier(n_estimators=2).fit(*TRAIN), "adds up its trees")
+
+
+def test_something_that_is_no_forest_is_refused():
+    refuse("forest.txt", "forest: a str is no forest")
+    refuse(42, "forest: a int cannot be adopted")
+
+
+def test_a_forest_of_other_columns_is_refused(theirs):
+    refuse(theirs, "forest: trained on 6 columns, the table has 3", X=TRAIN[0][:, :3])
+    frame = pd.DataFrame(TRAIN[0], columns=NAMES)
+    named = RandomForestClassifier(3).fit(frame, TRAIN[1])
+    other = frame.rename(columns={"chol": "thal"})
+    refuse(named, "column 2 was 'chol', in the table it is 'thal'", X=other)
+    text = pd.DataFrame({"age": ["a", "b"] * 120})
+    alone = RandomForestClassifier(3).fit(TRAIN[0][:, :1], TRAIN[1])
+    refuse(alone, "trained on numbers, but column 'age' holds categories", X=text)
+
+
+def test_a_forest_of_other_classes_is_refused(theirs):
+    refuse(theirs, r"target: \['rest'\] are not classes of the forest", y=["rest", "low"] * 120)
+    frozen = PrunedForestClassifier(theirs).fit(*TRAIN).model_
+    refuse(frozen, "forest: it tells 3 classes apart, the target has 2", y=["a", "b"] * 120)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("penalty", -0.1), ("penalty", np.nan), ("solver", "magic"), ("step_price", -1.0),
+     ("n_estimators", 0), ("prices", [1.0])],
+)  # fmt: skip
+def test_parameters_out_of_range_are_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter"):
+        PrunedForestClassifier(**{name: value}).fit(*TRAIN)
+
+
+def test_a_budget_below_nothing_and_a_solver_of_one_penalty_are_refused(theirs):
+    model = PrunedForestClassifier(theirs).fit(*TRAIN)
+    with pytest.raises(BudgetError, match="-1"):
+        model.at_budget(-1)
+    with pytest.raises(DataError, match="solver='path'"):
+        PrunedForestClassifier(theirs, solver="cut").fit(*TRAIN).at_budget(1.0)
+    with pytest.raises(ValueError, match="not fitted"):
+        PrunedForestClassifier(theirs).at_budget(1.0)
+
+
+# --- the laws
+
+BOOTSTRAP = "a bootstrap draws rows, not weights"
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": BOOTSTRAP,
+    "check_sample_weight_equivalence_on_sparse_data": BOOTSTRAP,
+}
+SMALL = PrunedForestClassifier(n_estimators=6, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "check", [pytest.param(check, id=name) for name, check in laws(SMALL, EXPECTED)]
+)
+def test_every_law_is_obeyed(check):
+    check()
