@@ -48,5 +48,7 @@ def pack(target, unit, out):
 
 def _unit(total, bits):
     """Smallest power of two of which `total` holds fewer than 2^bits."""
+    if total == 0:
+        return 1.0
     # A total so small that its quantum is none makes every quantum zero.
     return math.ldexp(1.0, math.frexp(total)[1] - bits) or 1.0
