@@ -53,6 +53,14 @@ class TwoQuestions(Frozen):
     def evaluations(self, X):
         return self.used(X).sum(axis=1)
 
+    @property
+    def support(self):
+        return np.arange(self.n_features) < 2
+
+    @property
+    def most_evaluations(self):
+        return 2
+
     def walk(self, price=None):
         return TwoQuestionsWalk(self)
 

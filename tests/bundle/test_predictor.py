@@ -28,6 +28,10 @@ def test_a_bill_adds_own_and_shared_prices_and_evaluations(predictor):
     assert predictor.bill(TABLE).tolist() == pytest.approx([1.01, 10.39, 10.39], rel=1e-12)
 
 
+def test_the_ceiling_is_the_bill_of_the_dearest_way(predictor):
+    assert predictor.ceiling == predictor.bill(TABLE).max()
+
+
 def test_a_bill_without_evaluations_to_pay_does_not_count_them(make, monkeypatch):
     predictor = make(prices=Prices({"age": 1.0, "chol": 2.0, "sex": 3.0}))
     monkeypatch.setattr(predictor.model, "evaluations", None)

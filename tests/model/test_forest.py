@@ -253,3 +253,12 @@ def test_the_hinge_link_is_even_when_every_class_is_refused():
     np.testing.assert_allclose(apply_link("hinge", np.full((1, 4), -3.0)), 0.25)
     two = apply_link("hinge", np.array([[0.5], [-7.0]]))
     np.testing.assert_allclose(two, [[0.25, 0.75], [1.0, 0.0]])
+
+
+def test_the_support_is_what_any_row_can_touch(shape):
+    rng = np.random.default_rng(3)
+    forest = draw_forest(rng, shape)
+    used = forest.used(draw_table(rng, shape, rows=300))
+    assert not (used & ~forest.support).any()
+    assert forest.support.sum() == len(forest.features)
+    assert (forest.evaluations(np.zeros((1, forest.n_features))) == forest.most_evaluations).all()

@@ -103,6 +103,12 @@ class Predictor:
         """How many evaluations (trees, kernels) each row takes."""
         return self.model.evaluations(self.schema.encode(X))
 
+    @property
+    def ceiling(self) -> float:
+        """What no example can cost more than: every feature and evaluation that may occur."""
+        model = self.model
+        return float(self.prices.bill(model.support[np.newaxis], model.most_evaluations)[0])
+
     def bill(self, X: Any) -> NDArray[np.float64]:
         """What each row pays."""
         encoded = self.schema.encode(X)

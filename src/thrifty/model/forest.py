@@ -103,6 +103,18 @@ class Forest(Frozen):
         """Every row is sent down every tree."""
         return np.full(len(X), len(self.roots), dtype=np.int64)
 
+    @property
+    def most_evaluations(self) -> int:
+        """The number of trees."""
+        return len(self.roots)
+
+    @property
+    def support(self) -> NDArray[np.bool_]:
+        """The features of all splits."""
+        support = np.zeros(self.n_features, dtype=bool)
+        support[self.features] = True
+        return support
+
     def walk(self, price: Price | None = None) -> ForestWalk:
         """Start one example."""
         return ForestWalk(self._outline, price or (lambda feature: 0.0))

@@ -73,9 +73,19 @@ class Frozen(ABC):
     def used(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Which features each row touched, (n, n_features)."""
 
+    @property
+    @abstractmethod
+    def support(self) -> NDArray[np.bool_]:
+        """Which features any example may touch at all, (n_features,)."""
+
     @abstractmethod
     def evaluations(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
         """How many evaluations (trees, kernels) each row took, (n,)."""
+
+    @property
+    @abstractmethod
+    def most_evaluations(self) -> int:
+        """How many evaluations an example takes at most."""
 
     @abstractmethod
     def walk(self, price: Price | None = None) -> Walk:

@@ -133,6 +133,16 @@ class ShortCircuit(Frozen):
         """How many trees came to a leaf."""
         return self._run(X).done
 
+    @property
+    def most_evaluations(self) -> int:
+        """The number of trees."""
+        return self.forest.most_evaluations
+
+    @property
+    def support(self) -> NDArray[np.bool_]:
+        """The features of all splits of the forest."""
+        return self.forest.support
+
     def walk(self, price: Price | None = None) -> ShortCircuitWalk:
         """Start one example; it asks for one feature at a time, whatever the price."""
         return ShortCircuitWalk(self.forest._outline, self._settling, self.order.tolist())
