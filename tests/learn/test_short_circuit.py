@@ -152,7 +152,7 @@ def test_a_model_without_trees_is_refused(whole):
         kind = "constant"
         n_features = 6
         n_scores = 3
-        score = used = evaluations = walk = state = build = None
+        score = used = evaluations = support = most_evaluations = walk = state = build = None
 
     other = Predictor(Constant(), Schema.of(X), PRICES.bind(6), [0, 1, 2])
     with pytest.raises(DataError, match="kind 'constant' has no trees"):
