@@ -54,7 +54,10 @@ def demo(arguments):
 def test(arguments):
     """Run every check and tell at the end which ones failed."""
     prepare("test", "docs")
-    tests = {"pytest": [PYTHON, "-m", "pytest", *arguments], "docs": DOCS}
+    tests = {
+        "pytest": [PYTHON, "-m", "pytest", "-n", "2", "--dist", "worksteal", *arguments],
+        "docs": DOCS,
+    }
     return run_all({**LINTERS, **tests})
 
 

@@ -87,7 +87,7 @@ def test_what_is_no_header_is_refused(plain):
         audit_header(plain)
 
 
-@pytest.mark.parametrize("part", HEADER.keys() - {"thrifty"})
+@pytest.mark.parametrize("part", sorted(HEADER.keys() - {"thrifty"}))
 def test_a_header_needs_all_its_parts(part):
     with pytest.raises(BundleError, match=f"lacks '{part}'"):
         audit_header({key: value for key, value in HEADER.items() if key != part})

@@ -13,9 +13,20 @@ from thrifty.checks import LawError, check_laws, laws
 
 # Applied to every estimator that has the parameter.
 SMALL = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5, "random_state": 0}
+TREES = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5}
 
 # Further settings to hold an estimator to; one that is not listed is checked as it is made.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "AnytimeClassifier": [{"dimensions": 2}],
+    "BudgetClassifier": [{"learners": {"miser": thrifty.GreedyMiserClassifier(**TREES)}}],
+    "BudgetRanker": [{"learners": {"miser": thrifty.GreedyMiserRanker(**TREES)}}],
+    "BudgetRegressor": [
+        {"learners": {"miser": thrifty.GreedyMiserRegressor(**TREES)}, "budget": 5.0}
+    ],
+    "CompressedSVC": [
+        {"max_moves": 10},
+        {"max_moves": 10, "n_vectors": 3, "per_pair": True, "kernel": "poly"},
+    ],
     "GreedyMiserClassifier": [
         {},
         {"penalty": 0.002, "charge": "example"},
@@ -23,13 +34,22 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "GreedyMiserRegressor": [{}, {"penalty": 0.01, "charge": "example"}],
     "GreedyMiserRanker": [{}, {"penalty": 0.002, "loss": "squared"}],
+    "LadderClassifier": [{"penalty": 0.001}],
+    "LadderRegressor": [{"penalty": 0.001}],
+    "PrunedForestClassifier": [{}, {"penalty": 0.01}],
 }
 
 PAIRS = "a row that is repeated makes further pairs, which no weight of one row can make"
+HELD = "rows are dealt to folds and held out, so a row of weight two is not two rows"
 DRAWN = "rows are drawn for each tree, so a row of weight two is not two rows"
+REPEATED = "a support vector that is repeated is one more to agree on; weights are the SVC's only"
 EXPECTED_FAILED: dict[str, dict[str, str]] = {
+    "CompressedSVC": {"check_sample_weight_equivalence_on_dense_data": REPEATED},
     # Without bootstrap it passes.
     "BudgetForestClassifier": {"check_sample_weight_equivalence_on_dense_data": DRAWN},
+    "PrunedForestClassifier": {"check_sample_weight_equivalence_on_dense_data": DRAWN},
+    "LadderClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
+    "LadderRegressor": {"check_sample_weight_equivalence_on_dense_data": HELD},
     # With the squared loss, without pairs, it passes.
     "GreedyMiserRanker": {
         "check_sample_weight_equivalence_on_dense_data": PAIRS,

@@ -61,6 +61,39 @@ def run() -> Run:
 
 
 @pytest.fixture
+def files(folder: Path) -> Callable[[], set[str]]:
+    """Names of what is in the folder."""
+    return lambda: {path.name for path in folder.iterdir()}
+
+
+@pytest.fixture
+def refused(folder: Path) -> Callable[..., None]:
+    """Say that a call was refused: one message with some words, and nothing written."""
+
+    def check(result: Result, *words: str, code: int = 3) -> None:
+        assert result.exit_code == code, result.output
+        assert result.stdout == ""
+        assert "Usage: " in result.stderr if code == 2 else result.stderr.startswith("Error: ")
+        assert "Traceback" not in result.stderr
+        for word in words:
+            assert word in result.stderr
+        found = {path.name for path in folder.iterdir()}
+        assert found <= {"table.csv", "prices.csv", "prices.toml", "table.txt", "t.parquet"}
+
+    return check
+
+
+@pytest.fixture
+def table(folder: Path, frame: pd.DataFrame) -> Callable[..., None]:
+    """Write a changed table."""
+
+    def write(**columns: object) -> None:
+        frame.assign(**columns).to_csv(folder / "table.csv", index=False)
+
+    return write
+
+
+@pytest.fixture
 def fresh() -> dict[str, str]:
     """Environment of a fresh interpreter that finds this package from any folder."""
     home = str(Path(thrifty.__file__).parents[1])
@@ -75,7 +108,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     (folder / "prices.csv").write_text(PRICES)
     arguments = ["fit", str(folder / "table.csv"), "--target", "ill", "--budget", "20",
                  "--prices", str(folder / "prices.csv"), "--unit", "CAD",
-                 "-o", str(folder / "model.thrifty")]  # fmt: skip
+                 "--learner", "greedy-miser", "-o", str(folder / "model.thrifty")]  # fmt: skip
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
     return (folder / "model.thrifty").read_bytes()

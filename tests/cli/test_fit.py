@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -12,21 +13,9 @@ import pytest
 
 from thrifty import load
 
-FIT = ("fit", "table.csv", "--target", "ill", "--budget", "20", "-o", "m.thrifty")
-
-
-def files(folder) -> set[str]:
-    return {path.name for path in folder.iterdir()}
-
-
-@pytest.fixture
-def table(folder, frame):
-    """Write a changed table."""
-
-    def write(**columns) -> None:
-        frame.assign(**columns).to_csv(folder / "table.csv", index=False)
-
-    return write
+# One learner, for speed; one test lets all race.
+BARE = ("fit", "table.csv", "--target", "ill", "--learner", "greedy-miser", "-o", "m.thrifty")
+FIT = (*BARE, "--budget", "20")
 
 
 def test_a_model_is_learnt_and_told(run, folder) -> None:
@@ -38,6 +27,66 @@ def test_a_model_is_learnt_and_told(run, folder) -> None:
     predictor = load("m.thrifty")
     assert predictor.schema.names == ("age", "chol", "fbs", "sex")
     assert predictor.prices.unit == "CAD"
+
+
+def test_the_savings_are_told_against_doing_without_prices(run, folder) -> None:
+    told = run(*BARE, "--budget", "8", "--prices", "prices.csv").stdout
+    savings, frontier = told.split("the points that no other beats")
+    (chosen,) = re.findall(r"chosen: greedy-miser +[\d.]+ +0\.\d{4} +([\d.]+) %", savings)
+    assert float(chosen) > 0
+    assert re.search(r"all features fetched +11\.50 +0\.\d{4} +0\.0 %", savings)
+    assert "plain boosting" in savings and "greedy-miser *" in frontier
+
+
+def test_without_a_name_all_learners_race(run, folder) -> None:
+    told = json.loads(run(*BARE[:4], *BARE[6:], "--budget", "8", "--json").stdout)
+    assert [lap["learner"] for lap in told["laps"]] == ["greedy-miser", "budget-forest", "ladder"]
+
+
+def test_a_learner_that_had_no_time_is_told(run, folder) -> None:
+    names = ("--learner", "budget-forest", "--time-limit", "1e-9")
+    result = run(*FIT, *names)
+    assert "budget-forest did not run: no time left" in result.stdout
+
+
+def test_a_quality_is_reached_by_the_cheapest(run, folder) -> None:
+    told = json.loads(run(*BARE, "--quality", "0.7", "--json").stdout)
+    chosen = told["chosen"]["validation"]
+    assert chosen["quality"] >= 0.7
+    cheaper = [p for p in told["points"] if p["bill"] < chosen["bill"]]
+    assert cheaper and all(point["quality"] < 0.7 for point in cheaper)
+    asked = told["asked"]
+    assert (asked["quality"], asked["budget"], asked["confidence"]) == (0.7, None, None)
+    assert told["title"] == "ill at a quality"
+
+
+def test_no_example_costs_more_than_the_cap(run, folder, frame) -> None:
+    assert run(*FIT, "--cap", "6.5", "--prices", "prices.csv").exit_code == 0
+    predictor = load("m.thrifty")
+    assert predictor.ceiling <= 6.5 and 0 < predictor.bill(frame).max() <= 6.5
+
+
+def test_the_promise_is_the_one_that_was_asked_for(run, folder) -> None:
+    def asked(*options):
+        told = json.loads(run(*FIT, *options, "--json").stdout)
+        return told["asked"]["confidence"]
+
+    assert asked() == 0.95
+    assert asked("--confidence", "0.8") == 0.8
+    assert asked("--no-promise") is None
+
+
+def test_the_scoring_is_that_which_was_asked_for(run, folder) -> None:
+    told = json.loads(run(*FIT, "--scoring", "roc_auc", "--json").stdout)
+    assert told["asked"]["metric"] == "roc_auc"
+    assert load("m.thrifty").provenance["metric"] == "roc_auc"
+
+
+def test_rows_of_a_group_stay_together_and_their_column_is_no_feature(run, table) -> None:
+    table(family=np.arange(240) // 10)
+    told = json.loads(run(*FIT, "--groups", "family", "--json").stdout)
+    assert "family" not in load("m.thrifty").schema.names
+    assert all(size % 10 == 0 for size in told["asked"]["rows"].values())
 
 
 def test_json_is_all_that_is_printed(run, folder) -> None:
@@ -57,7 +106,7 @@ def test_a_report_is_written(run, folder) -> None:
 
 def test_the_seed_decides_the_file(run, folder) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        run(*FIT[:-1], name, "--seed", seed)
+        run(*FIT, "-o", name, "--seed", seed)
     a, b, c = ((folder / name).read_bytes() for name in "abc")
     assert a == b != c
 
@@ -94,7 +143,7 @@ def test_a_toml_list_tells_its_unit(run, folder) -> None:
 
 
 def test_a_budget_that_buys_nothing_says_so(run, folder) -> None:
-    result = run(*FIT[:5], "0.1", *FIT[6:])
+    result = run(*BARE, "--budget", "0.1")
     assert result.exit_code == 0
     assert "nothing is bought" in result.stdout
 
@@ -109,6 +158,13 @@ def test_a_budget_that_buys_nothing_says_so(run, folder) -> None:
         (("--budget", "nan"), "not a finite number"),
         (("--budget", "inf"), "not a finite number"),
         (("--budget", "ten"), "not a valid float"),
+        (("--quality", "0.9"), "Give either --budget or --quality"),
+        (("--confidence", "0.9", "--no-promise"), "Give either --confidence or --no-promise"),
+        (("--confidence", "1"), "not in the range"),
+        (("--cap", "-1"), "not in the range"),
+        (("--time-limit", "0"), "not in the range"),
+        (("--drop", "ill"), "'ill' is named by --target and by --drop"),
+        (("--groups", "ill"), "'ill' is named by --target and by --groups"),
         (("--task", "clustering"), "clustering"),
         (("--prices", "absent.csv"), "does not exist"),
         (("-o", "absent/m.thrifty"), "There is no folder 'absent'; make it first"),
@@ -118,12 +174,21 @@ def test_a_budget_that_buys_nothing_says_so(run, folder) -> None:
         (("-o", "x", "--report", "x"), "'x' is named twice"),
     ],
 )
-def test_a_wrong_option_is_told_before_any_work(run, folder, arguments, words) -> None:
-    before = files(folder)
+def test_a_wrong_option_is_told_before_any_work(run, folder, arguments, words, files) -> None:
+    before = files()
     result = run(*FIT, *arguments)
     assert result.exit_code == 2
     assert words in result.stderr
-    assert files(folder) == before
+    assert files() == before
+
+
+def test_neither_budget_nor_quality_is_told(run, folder, refused) -> None:
+    refused(run(*BARE), "Give either --budget or --quality", code=2)
+
+
+def test_a_promise_without_a_budget_is_told(run, folder, refused) -> None:
+    result = run(*BARE, "--quality", "0.7", "--confidence", "0.9")
+    refused(result, "go with --budget", code=2)
 
 
 def test_a_folder_that_may_not_be_written_to_is_told_before_any_work(
@@ -138,23 +203,14 @@ def test_a_folder_that_may_not_be_written_to_is_told_before_any_work(
 # --- 3: bad data or prices ---------------------------------------------------
 
 
-def refused(result, folder, *words: str, code: int = 3) -> None:
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("Error: ") and "Traceback" not in result.stderr
-    for word in words:
-        assert word in result.stderr
-    assert files(folder) <= {"table.csv", "prices.csv", "prices.toml", "table.txt", "t.parquet"}
+def test_a_missing_target_is_told_with_the_one_that_was_meant(run, folder, refused) -> None:
+    result = run(*FIT, "--target", "il")
+    refused(result, "no column 'il'", "did you mean 'ill'?")
 
 
-def test_a_missing_target_is_told_with_the_one_that_was_meant(run, folder) -> None:
-    result = run("fit", "table.csv", "--target", "il", *FIT[4:])
-    refused(result, folder, "no column 'il'", "did you mean 'ill'?")
-
-
-def test_all_wrong_columns_are_told_at_once(run, folder) -> None:
+def test_all_wrong_columns_are_told_at_once(run, folder, refused) -> None:
     result = run(*FIT, "--drop", "sx", "--qid", "agge")
-    refused(result, folder, "'sx'", "did you mean 'sex'?", "'agge'", "did you mean 'age'?")
+    refused(result, "'sx'", "did you mean 'sex'?", "'agge'", "did you mean 'age'?")
 
 
 @pytest.mark.parametrize(
@@ -170,9 +226,9 @@ def test_all_wrong_columns_are_told_at_once(run, folder) -> None:
     ],
     ids=["all-nan", "one-class", "text", "infinite", "gap", "two", "price"],
 )
-def test_a_table_that_cannot_be_used_is_told(run, folder, table, columns, words) -> None:
+def test_a_table_that_cannot_be_used_is_told(run, folder, table, columns, words, refused) -> None:
     table(**columns)
-    refused(run(*FIT, "--prices", "prices.csv"), folder, *words)
+    refused(run(*FIT, "--prices", "prices.csv"), *words)
 
 
 @pytest.mark.parametrize(
@@ -189,31 +245,31 @@ def test_a_table_that_cannot_be_used_is_told(run, folder, table, columns, words)
         ("age;ill\n1;yes\n", ["no column 'ill'", "not separated by commas"]),
     ],
 )
-def test_a_file_that_is_no_table_is_told(run, folder, text, words) -> None:
+def test_a_file_that_is_no_table_is_told(run, folder, text, words, refused) -> None:
     (folder / "table.csv").write_text(text)
-    refused(run(*FIT), folder, *words)
+    refused(run(*FIT), *words)
 
 
-def test_a_file_that_is_not_utf_8_is_told(run, folder) -> None:
+def test_a_file_that_is_not_utf_8_is_told(run, folder, refused) -> None:
     (folder / "table.csv").write_bytes("alter;größe\n".encode("latin-1"))
-    refused(run(*FIT), folder, "save the file as UTF-8")
+    refused(run(*FIT), "save the file as UTF-8")
 
 
-def test_another_kind_of_file_is_told(run, folder) -> None:
+def test_another_kind_of_file_is_told(run, folder, refused) -> None:
     (folder / "table.txt").write_text("x")
-    refused(run("fit", "table.txt", *FIT[2:]), folder, "a .csv or a .parquet file")
+    refused(run("fit", "table.txt", *FIT[2:]), "a .csv or a .parquet file")
 
 
-def test_a_damaged_parquet_file_is_told(run, folder) -> None:
+def test_a_damaged_parquet_file_is_told(run, folder, refused) -> None:
     (folder / "t.parquet").write_bytes(b"PAR1 no")
-    refused(run("fit", "t.parquet", *FIT[2:]), folder, "t.parquet: not a Parquet file")
+    refused(run("fit", "t.parquet", *FIT[2:]), "t.parquet: not a Parquet file")
 
 
-def test_parquet_without_pyarrow_names_the_remedy(run, folder, monkeypatch) -> None:
+def test_parquet_without_pyarrow_names_the_remedy(run, folder, monkeypatch, refused) -> None:
     (folder / "t.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     result = run("fit", "t.parquet", *FIT[2:])
-    refused(result, folder, "needs pyarrow: pip install 'thrifty[parquet]'")
+    refused(result, "needs pyarrow: pip install 'thrifty[parquet]'")
 
 
 @pytest.mark.parametrize(
@@ -225,19 +281,45 @@ def test_parquet_without_pyarrow_names_the_remedy(run, folder, monkeypatch) -> N
         ("feature,cost\n", ["unknown column 'cost'"]),
     ],
 )
-def test_prices_that_cannot_be_used_are_told(run, folder, prices, words) -> None:
+def test_prices_that_cannot_be_used_are_told(run, folder, prices, words, refused) -> None:
     (folder / "prices.csv").write_text(prices)
-    refused(run(*FIT, "--prices", "prices.csv"), folder, *words)
+    refused(run(*FIT, "--prices", "prices.csv"), *words)
 
 
-def test_a_ranking_without_queries_is_told(run, folder) -> None:
-    refused(run(*FIT, "--task", "ranking"), folder, "ranking needs the query of each row")
+def test_a_ranking_without_queries_is_told(run, folder, refused) -> None:
+    refused(run(*FIT, "--task", "ranking"), "ranking needs the query of each row")
+
+
+def test_queries_for_another_task_are_told(run, table, refused) -> None:
+    table(q=np.repeat(np.arange(24), 10))
+    result = run(*FIT, "--qid", "q", "--task", "classification")
+    refused(result, "classification has no queries", "--groups")
+
+
+def test_all_that_is_wrong_is_told_at_once(run, folder, table, refused) -> None:
+    table(chol=np.inf, ill="yes")
+    (folder / "prices.csv").write_text("feature,price\nage,-1\nchol,x\n")
+    result = run(*FIT, "--prices", "prices.csv", "--scoring", "acuracy", "--learner", "oracle")
+    refused(result, "5 problems", "'chol' holds inf", "only one class", "line 2", "line 3",
+            "did you mean 'accuracy'", "['oracle'] are not for classification")  # fmt: skip
+
+
+def test_wrong_columns_and_wrong_prices_are_told_at_once(run, folder, refused) -> None:
+    (folder / "prices.csv").write_text("feature,cost\n")
+    result = run(*FIT, "--drop", "sx", "--prices", "prices.csv")
+    refused(result, "2 problems", "did you mean 'sex'?", "unknown column 'cost'")
+
+
+def test_gaps_in_several_columns_are_told_at_once(run, table, refused) -> None:
+    table(ill=[None, "no", "yes"] * 80, family=[1.0, np.nan, 2.0] * 80)
+    result = run(*FIT, "--groups", "family")
+    refused(result, "2 problems", "'ill' has no value in row 0", "'family' has no value in row 1")
 
 
 # --- 4 and 1 -----------------------------------------------------------------
 
 
-def test_no_model_within_the_budget_is_4(run, folder, monkeypatch) -> None:
+def test_no_model_within_the_budget_is_4(run, folder, monkeypatch, refused) -> None:
     from thrifty import GreedyMiserClassifier
 
     path = GreedyMiserClassifier.path
@@ -246,11 +328,15 @@ def test_no_model_within_the_budget_is_4(run, folder, monkeypatch) -> None:
         return (point for point in path(self, *args, **kwargs) if point.bill > 0)
 
     monkeypatch.setattr(GreedyMiserClassifier, "path", dear)
-    result = run(*FIT[:5], "0.5", *FIT[6:])
-    refused(result, folder, "the cheapest", "costs 1.00", code=4)
+    result = run(*BARE, "--budget", "0.5")
+    refused(result, "the cheapest", "costs 1.00", code=4)
 
 
-def test_a_model_that_cannot_be_written_leaves_the_old_one(run, folder, monkeypatch) -> None:
+def test_a_quality_that_nothing_reaches_is_4(run, folder, refused) -> None:
+    refused(run(*BARE, "--quality", "1.5"), "no point reaches accuracy 1.5; the best", code=4)
+
+
+def test_a_model_that_cannot_be_written_leaves_the_old_one(run, folder, monkeypatch, files) -> None:
     (folder / "m.thrifty").write_bytes(b"old")
 
     def full(*args):
@@ -261,15 +347,15 @@ def test_a_model_that_cannot_be_written_leaves_the_old_one(run, folder, monkeypa
     assert result.exit_code == 1
     assert "No space left on device" in result.stderr and "m.thrifty" in result.stderr
     assert (folder / "m.thrifty").read_bytes() == b"old"
-    assert files(folder) == {"table.csv", "prices.csv", "m.thrifty"}
+    assert files() == {"table.csv", "prices.csv", "m.thrifty"}
 
 
-def test_a_report_that_cannot_be_made_leaves_no_model(run, folder, monkeypatch) -> None:
+def test_a_report_that_cannot_be_made_leaves_no_model(run, folder, monkeypatch, refused) -> None:
     def fail(told):
         raise RuntimeError("no ink")
 
     monkeypatch.setattr("thrifty.report.page", fail)
-    refused(run(*FIT, "--report", "r.html"), folder, "no ink", code=1)
+    refused(run(*FIT, "--report", "r.html"), "no ink", code=1)
 
 
 # --- the real thing ----------------------------------------------------------

@@ -6,10 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from thrifty import Prices, load
+from thrifty import (
+    GreedyMiserClassifier,
+    GreedyMiserRanker,
+    GreedyMiserRegressor,
+    Prices,
+    frontier,
+    load,
+)
 from thrifty.errors import BudgetError, DataError, PriceError
-from thrifty.frontier import choose, fit_budget
-from thrifty.frontier.tasks import guess_task
+from thrifty.frontier import choose
+from thrifty.frontier.quality import quality
+from thrifty.frontier.tasks import TASKS, guess_task, learners_named
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(240, 3)), columns=["cheap", "dear", "noise"])
@@ -17,6 +25,17 @@ VALUE = (X["cheap"] + X["dear"]).to_numpy()
 LABEL = np.where(VALUE > 0, "yes", "no")
 QUERY = np.repeat(np.arange(24), 10)
 PRICES = Prices({"cheap": 1.0, "dear": 10.0, "noise": 1.0}, unit="CAD")
+LEARNERS = {
+    "classification": GreedyMiserClassifier(n_estimators=20),
+    "regression": GreedyMiserRegressor(n_estimators=20),
+    "ranking": GreedyMiserRanker(n_estimators=20),
+}
+
+
+def fit_budget(X, y, **given):
+    """With one small learner: which learners race is tested with the race."""
+    task = given.get("task") or guess_task(np.asarray(y), given.get("qid"))
+    return frontier.fit_budget(X, y, learners=[LEARNERS.get(task)], **given)
 
 
 @pytest.fixture(scope="module")
@@ -24,19 +43,46 @@ def found():
     return fit_budget(X, LABEL, prices=PRICES, budget=2.0)
 
 
-def test_the_choice_is_made_on_the_points_of_the_path(found) -> None:
-    assert found.chosen.knob == choose(found.points, 2.0).knob
+def test_the_choice_is_made_on_the_points_of_the_curve(found) -> None:
+    assert found.chosen is choose(found.curve, 2.0)
     assert found.chosen.bill <= 2.0
-    assert found.baseline.bill > 2.0
-    assert found.baseline.knob["penalty"] == 0.0
+    assert found.curve.chosen is found.chosen
 
 
 def test_the_figures_are_those_of_the_test_rows(found) -> None:
     rows = X.iloc[found.test.index]
-    model = found.chosen.model
+    model = found.predictor
     assert found.held_out.bill == model.bill(rows).mean()
     assert found.held_out.quality == np.mean(model.predict(rows) == LABEL[found.test.index])
     assert found.sizes == {"train": 144, "validation": 48, "test": 48}
+
+
+def test_the_baselines_pay_for_all_for_what_they_read_and_for_the_cheapest(found) -> None:
+    all_fetched, plain, cheap = found.baselines
+    assert all_fetched.bill == 12.0 and all_fetched.features == 3
+    assert all_fetched.quality == plain.quality
+    assert 2.0 < plain.bill <= 12.0
+    assert cheap.bill <= 2.0 and cheap.features <= 2
+    learner = GreedyMiserClassifier(random_state=0)
+    held_out = found.parts["validation"]
+    train = found.parts["train"]
+    learner.fit(train.X, train.y, validation=(held_out.X, held_out.y))
+    expected = quality(None, "classification").measure(learner.predictor_, found.test)
+    assert plain.quality == expected
+
+
+def test_without_a_feature_within_the_budget_no_cheapest_baseline_is_told() -> None:
+    names = [baseline.name for baseline in fit_budget(X, LABEL, budget=0.5).baselines]
+    assert names == ["all features fetched", "plain boosting"]
+
+
+def test_the_cheapest_that_is_good_enough_is_taken() -> None:
+    found = fit_budget(X, LABEL, prices=PRICES, target_quality=0.6)
+    cheaper = [point for point in found.curve.points if point.bill < found.chosen.bill]
+    assert found.chosen.quality >= 0.6 and cheaper
+    assert all(point.quality < 0.6 for point in cheaper)
+    with pytest.raises(BudgetError, match="no point reaches accuracy 1.5"):
+        fit_budget(X, LABEL, prices=PRICES, target_quality=1.5)
 
 
 def test_test_rows_have_no_part_in_learning_and_choosing() -> None:
@@ -44,21 +90,21 @@ def test_test_rows_have_no_part_in_learning_and_choosing() -> None:
     y = VALUE.copy()
     y[first.test.index] += 100.0
     other = fit_budget(X, y, prices=PRICES, budget=2.0)
-    assert [(p.bill, p.quality) for p in first.points] == [
-        (p.bill, p.quality) for p in other.points
+    assert [(p.bill, p.quality) for p in first.curve.points] == [
+        (p.bill, p.quality) for p in other.curve.points
     ]
     assert first.chosen.knob == other.chosen.knob
     assert first.held_out.quality != other.held_out.quality
 
 
 def test_the_same_seed_gives_the_same_model_file(found, tmp_path) -> None:
-    fit_budget(X, LABEL, prices=PRICES, budget=2.0).chosen.model.save(tmp_path / "a")
-    found.chosen.model.save(tmp_path / "b")
+    fit_budget(X, LABEL, prices=PRICES, budget=2.0).predictor.save(tmp_path / "a")
+    found.predictor.save(tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_the_model_knows_where_it_comes_from(found, tmp_path) -> None:
-    found.chosen.model.save(tmp_path / "m.thrifty")
+    found.predictor.save(tmp_path / "m.thrifty")
     origin = load(tmp_path / "m.thrifty").provenance
     assert origin["budget"] == 2.0 and origin["seed"] == 0
     assert origin["task"] == "classification"
@@ -80,14 +126,14 @@ def test_a_budget_of_nothing_buys_nothing() -> None:
 
 def test_values_are_predicted() -> None:
     found = fit_budget(X, VALUE, prices=PRICES, budget=20)
-    assert (found.task, found.guessed, found.metric) == ("regression", True, "R2")
+    assert (found.task, found.guessed, found.curve.scoring) == ("regression", True, "r2")
     assert found.held_out.quality > 0.5
 
 
 def test_queries_are_ranked() -> None:
     grades = np.digitize(VALUE, [0.5, 1.5])
     found = fit_budget(X, grades, prices=PRICES, budget=20, qid=QUERY)
-    assert (found.task, found.metric) == ("ranking", "NDCG@5")
+    assert (found.task, found.curve.scoring) == ("ranking", "ndcg@5")
     assert found.held_out.quality > 0.5
     assert set(QUERY[found.test.index]) & set(QUERY) == set(found.test.qid)
 
@@ -103,7 +149,7 @@ def test_a_polars_table_is_taken() -> None:
 
 def test_without_prices_every_feature_costs_one() -> None:
     found = fit_budget(X, LABEL, budget=3)
-    assert found.baseline_held_out.bill <= 3
+    assert found.baselines[0].bill == 3
     assert found.chosen.model.prices.full == 3
 
 
@@ -120,6 +166,21 @@ def test_without_prices_every_feature_costs_one() -> None:
 )
 def test_many_numbers_are_taken_for_values_and_the_rest_for_classes(y, task) -> None:
     assert guess_task(y, None) == task
+
+
+def test_rows_of_a_group_stay_together() -> None:
+    families = np.arange(240) // 4
+    found = fit_budget(X, LABEL, budget=1, groups=families)
+    parts = [set(families[rows.index]) for rows in found.parts.values()]
+    assert sum(map(len, parts)) == 60 == len(set.union(*parts))
+
+
+def test_every_task_has_learners_of_its_own() -> None:
+    assert {task: kinds.learners["greedy-miser"] for task, kinds in TASKS.items()} == {
+        task: type(learner) for task, learner in LEARNERS.items()
+    }
+    with pytest.raises(DataError, match=r"\['ladders'\] are not for ranking; there are greedy"):
+        learners_named(["ladders"], "ranking")
 
 
 def test_a_task_that_was_told_is_not_guessed() -> None:
@@ -154,7 +215,7 @@ def test_a_task_that_was_told_is_not_guessed() -> None:
 def test_bad_input_is_refused_before_learning(change, error, words) -> None:
     given = {"X": X, "y": LABEL, "budget": 1, **change}
     with pytest.raises(error, match=words):
-        fit_budget(**given)
+        frontier.fit_budget(**given)
 
 
 def test_a_value_that_only_held_out_rows_have_is_told_as_such() -> None:

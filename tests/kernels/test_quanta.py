@@ -89,7 +89,8 @@ def test_histograms_add_up_exactly_in_any_order(rows):
         quanta, _ = quantize(target, weight)
         order = np.random.default_rng(0).permutation(len(rows)).astype(np.uint32)
         hist = np.empty((1, len(quanta), 1, 256), dtype=np.int64)
-        add_rows(bins, order, np.ascontiguousarray(quanta[:, order]), np.arange(1), hist[0])
+        ordered = np.ascontiguousarray(quanta[:, order])
+        add_rows(bins, order, ordered, np.arange(1), np.array([255]), hist[0])
         here, heft = unpacked(quanta)
         for b in range(5):
             inside = bins[0] == b

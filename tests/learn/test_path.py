@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import ndcg_score
 
-from thrifty import Point, Predictor, Prices
+from thrifty import Point, Predictor, Prices, threads
+from thrifty.errors import DataError
 from thrifty.learn import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
-from thrifty.learn.greedy_miser import PENALTIES
+from thrifty.learn.continuation import SMALLEST_PENALTY, STEP
 from thrifty.learn.losses import LambdaLoss, LogLoss, SquaredHinge, SquaredLoss
 
 PRICES = Prices([1, 2, 1, 0.5, 3, 1], groups={"lab": [4, 5]}, shared={"lab": 2.0}, evaluation=0.01)
@@ -76,13 +80,19 @@ def quality_of(name, model, X, y):
     return np.mean(predicted == y)
 
 
-def test_a_point_that_costs_more_has_less_loss_within_its_penalty(path):
+def runs_of(points):
+    """The points of the falling penalty and those of the penalty 0, each with the constant."""
+    constant, *rest = points
+    falling = [constant, *(point for point in rest if point.knob["penalty"] > 0)]
+    return falling, [constant, *(point for point in rest if point.knob["penalty"] == 0)]
+
+
+def test_a_point_that_costs_more_has_less_loss_within_its_run(path):
     name, points, (X, y) = path
     loss = loss_of(name, y)
-    for penalty in {point.knob["penalty"] for point in points}:
-        mine = [point for point in points if point.knob["penalty"] == penalty]
-        bills = [point.bill for point in mine]
-        losses = [loss.value(point.model.model.raw(X).T) for point in mine]
+    for run in runs_of(points):
+        bills = [point.bill for point in run[1:]]
+        losses = [loss.value(point.model.model.raw(X).T) for point in run]
         assert bills == sorted(set(bills))
         assert losses == sorted(set(losses), reverse=True)
 
@@ -90,16 +100,14 @@ def test_a_point_that_costs_more_has_less_loss_within_its_penalty(path):
 def test_no_prefix_left_out_has_less_loss_for_the_same_bill(path):
     name, points, (X, y) = path
     loss = loss_of(name, y)
-    longest = max(points, key=lambda point: point.knob["trees"])
-    forest, prices = longest.model.model, longest.model.prices
-    mine = [point for point in points if point.knob["penalty"] == longest.knob["penalty"]]
-    reached = [(point.bill, loss.value(point.model.model.raw(X).T)) for point in mine]
-    constant = loss.value(points[0].model.model.raw(X).T)
-    for trees in range(len(forest.base), len(forest.roots) + 1, len(forest.base)):
-        prefix = forest.prefix(trees)
-        bill = prices.bill(prefix.used(X), trees).mean()
-        value = loss.value(prefix.raw(X).T)
-        assert value >= constant or any(b <= bill and v <= value for b, v in reached)
+    for run in runs_of(points):
+        forest, prices = run[-1].model.model, run[-1].model.prices
+        reached = [(point.bill, loss.value(point.model.model.raw(X).T)) for point in run]
+        for trees in range(len(forest.base), len(forest.roots) + 1, len(forest.base)):
+            prefix = forest.prefix(trees)
+            bill = prices.bill(prefix.used(X), trees).mean()
+            value = loss.value(prefix.raw(X).T)
+            assert any(b <= bill and v <= value for b, v in reached)
 
 
 def loss_of(name, y):
@@ -111,14 +119,37 @@ def loss_of(name, y):
     return kind(y, None, 2 if name == "two classes" else 3)
 
 
-def test_the_penalties_are_geometric_and_end_in_0(path):
+def test_the_penalty_falls_along_the_first_run(path):
     _, points, _ = path
-    penalties = sorted({point.knob["penalty"] for point in points}, reverse=True)
-    assert penalties[-1] == 0.0
-    assert len(penalties) <= PENALTIES + 1
-    ratios = np.diff(np.log(penalties[:-1]))
-    steps = ratios / ratios.max()  # a penalty without a useful prefix leaves a gap
-    np.testing.assert_allclose(steps, np.rint(steps), atol=1e-6)
+    penalties = [point.knob["penalty"] for point in runs_of(points)[0]]
+    assert penalties == sorted(penalties, reverse=True)
+    levels = list(dict.fromkeys(penalties))
+    assert len(levels) > 1
+    assert all(after <= STEP * before for before, after in pairwise(levels))
+    assert levels[-1] >= SMALLEST_PENALTY * levels[0]
+
+
+def test_a_point_is_a_prefix_of_the_dearer_ones_of_its_run(path):
+    _, points, (X, _) = path
+    for run in runs_of(points):
+        longest = run[-1].model
+        for point in run:
+            prefix = longest.model.prefix(point.knob["trees"])
+            np.testing.assert_array_equal(prefix.raw(X), point.model.model.raw(X))
+            assert not (point.model.used(X) & ~longest.used(X)).any()
+
+
+def test_the_second_run_is_the_plain_fit(path):
+    name, points, (X, y) = path
+    plain = clone(MODELS[name]).fit(*draw(name, 0), validation=(X, y)).model_
+    last = runs_of(points)[1][-1]
+    assert last.knob["trees"] == len(plain.roots)
+    np.testing.assert_array_equal(last.model.model.raw(X), plain.raw(X))
+
+
+def test_a_knob_tells_points_apart(path):
+    _, points, _ = path
+    assert len({tuple(point.knob.items()) for point in points}) == len(points)
 
 
 def test_points_hold_whole_rounds(path):
@@ -130,15 +161,36 @@ def test_points_hold_whole_rounds(path):
         assert point.model.knob == point.knob
 
 
-def test_a_point_is_a_prefix_of_the_fit_with_its_penalty(path):
-    name, points, (X, _) = path
-    train = draw(name, 0)
-    for point in (points[len(points) // 2], points[-1]):
-        model = type(MODELS[name])(**MODELS[name].get_params())
-        model.set_params(penalty=point.knob["penalty"]).fit(*train)
+@pytest.mark.parametrize("penalty", [0.0, 0.02])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_single_penalty_gives_prefixes_of_its_fit(name, penalty):
+    train, validation = draw(name, 0), draw(name, 1)
+    X = validation[0]
+    points = list(MODELS[name].path(*train, validation=validation, penalties=[penalty]))
+    model = clone(MODELS[name]).set_params(penalty=penalty).fit(*train)
+    for point in points:
+        assert point.knob["penalty"] == penalty
         prefix = model.model_.prefix(point.knob["trees"])
         np.testing.assert_array_equal(prefix.raw(X), point.model.model.raw(X))
         np.testing.assert_array_equal(prefix.used(X), point.model.used(X))
+
+
+def test_no_run_has_more_rounds_than_a_fit(path):
+    name, points, _ = path
+    outputs = 3 if name in ("classes", "hinge") else 1
+    assert max(point.knob["trees"] for point in points) <= SETTINGS["n_estimators"] * outputs
+
+
+def test_a_path_is_the_same_for_any_number_of_threads():
+    train, validation = draw("classes", 0), draw("classes", 1)
+    paths = []
+    for count in (1, 3):
+        with threads(count):
+            paths.append(list(MODELS["classes"].path(*train, validation=validation)))
+    assert [point.knob for point in paths[0]] == [point.knob for point in paths[1]]
+    assert [point.bill for point in paths[0]] == [point.bill for point in paths[1]]
+    raw = [points[-1].model.model.raw(validation[0]) for points in paths]
+    np.testing.assert_array_equal(*raw)
 
 
 @pytest.mark.parametrize("charge", ["model", "example"])
@@ -146,7 +198,7 @@ def test_the_largest_penalty_is_just_below_the_one_that_buys_nothing(charge):
     X, y = draw("regressor", 0)
     model = GreedyMiserRegressor(**SETTINGS, charge=charge)
     points = model.path(X, y, validation=draw("regressor", 1))
-    largest = max(point.knob["penalty"] for point in points) / 0.75
+    largest = max(point.knob["penalty"] for point in points) / STEP
     just_below = GreedyMiserRegressor(**SETTINGS, charge=charge, penalty=0.999 * largest)
     just_above = GreedyMiserRegressor(**SETTINGS, charge=charge, penalty=1.001 * largest)
     assert just_below.fit(X, y).used(X).any()
@@ -158,6 +210,12 @@ def test_penalties_may_be_given():
     model = GreedyMiserRegressor(**SETTINGS)
     points = list(model.path(X, y, validation=(X, y), penalties=[0.001, 0.1]))
     assert {point.knob["penalty"] for point in points} == {0.1, 0.001}
+
+
+def test_an_empty_sequence_of_penalties_is_refused():
+    X, y = draw("regressor", 0)
+    with pytest.raises(DataError, match="at least one"):
+        GreedyMiserRegressor(**SETTINGS).path(X, y, validation=(X, y), penalties=[])
 
 
 def test_free_features_need_no_penalties():

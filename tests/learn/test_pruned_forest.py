@@ -13,10 +13,8 @@ from sklearn.ensemble import (
 )
 from sklearn.frozen import FrozenEstimator
 
-from thrifty import GreedyMiserClassifier, Point, Prices, load
-from thrifty.checks import laws
+from thrifty import GreedyMiserClassifier, Point, Prices, PrunedForestClassifier, load
 from thrifty.errors import BudgetError, DataError
-from thrifty.learn.pruned_forest import PrunedForestClassifier
 from thrifty.model import Forest
 
 PRICES = Prices([1, 2, 1, 0.5, 3, 1], groups={"lab": [4, 5]}, shared={"lab": 2.0}, evaluation=0.01)
@@ -126,6 +124,39 @@ def test_at_budget_gives_the_dearest_pruning_within(points, theirs, monkeypatch)
         assert bill == max(p.bill for p in points if p.bill <= budget + 1e-12)
 
 
+def test_a_bill_that_is_the_budget_to_the_last_bits_is_within_it(theirs):
+    for price in (0.1, 0.3, 0.7, 1.1):
+        model = PrunedForestClassifier(theirs, Prices([price] * 6)).fit(*TRAIN, validation=HELD)
+        dearest = model.bill(HELD[0]).mean()
+        assert model.at_budget(dearest).bill(HELD[0]).mean() == dearest
+
+
+def test_steps_are_charged_while_pruning_and_are_on_no_bill(theirs):
+    model = PrunedForestClassifier(theirs, PRICES, step_price=0.1).fit(*TRAIN, validation=HELD)
+    dearest = model.bill(HELD[0]).mean()
+    assert model.at_budget(dearest).bill(HELD[0]).mean() == dearest
+
+
+def test_a_path_is_made_point_by_point(theirs, monkeypatch):
+    made = []
+    point = PrunedForestClassifier._point
+    monkeypatch.setattr(
+        PrunedForestClassifier, "_point", lambda *args: made.append(0) or point(*args)
+    )
+    path = PrunedForestClassifier(theirs, PRICES).path(*TRAIN, validation=HELD)
+    next(path)
+    assert len(made) == 1
+
+
+def test_the_gap_of_the_primal_dual_is_told(theirs):
+    def fit(solver):
+        model = PrunedForestClassifier(theirs, PRICES, penalty=0.005, solver=solver)
+        return model.fit(*TRAIN, validation=HELD).gap_
+
+    assert fit("path") == fit("cut") == 0.0
+    assert 0.0 < fit("primal_dual") < 0.05
+
+
 def test_solvers_agree(theirs):
     fits = {
         solver: PrunedForestClassifier(theirs, PRICES, penalty=0.005, solver=solver)
@@ -232,6 +263,12 @@ def test_parameters_out_of_range_are_refused_by_name(name, value):
         PrunedForestClassifier(**{name: value}).fit(*TRAIN)
 
 
+def test_a_step_of_the_path_that_is_no_share_is_refused(theirs):
+    for step in (-0.1, 1.5, np.nan):
+        with pytest.raises(DataError, match="min_step"):
+            PrunedForestClassifier(theirs).path(*TRAIN, validation=HELD, min_step=step)
+
+
 def test_a_budget_below_nothing_and_a_solver_of_one_penalty_are_refused(theirs):
     model = PrunedForestClassifier(theirs).fit(*TRAIN)
     with pytest.raises(BudgetError, match="-1"):
@@ -240,20 +277,3 @@ def test_a_budget_below_nothing_and_a_solver_of_one_penalty_are_refused(theirs):
         PrunedForestClassifier(theirs, solver="cut").fit(*TRAIN).at_budget(1.0)
     with pytest.raises(ValueError, match="not fitted"):
         PrunedForestClassifier(theirs).at_budget(1.0)
-
-
-# --- the laws
-
-BOOTSTRAP = "a bootstrap draws rows, not weights"
-EXPECTED = {
-    "check_sample_weight_equivalence_on_dense_data": BOOTSTRAP,
-    "check_sample_weight_equivalence_on_sparse_data": BOOTSTRAP,
-}
-SMALL = PrunedForestClassifier(n_estimators=6, random_state=0)
-
-
-@pytest.mark.parametrize(
-    "check", [pytest.param(check, id=name) for name, check in laws(SMALL, EXPECTED)]
-)
-def test_every_law_is_obeyed(check):
-    check()

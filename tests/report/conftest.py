@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from thrifty import Prices
+from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, Prices
 from thrifty.frontier import BudgetFit, fit_budget
 
 ROWS = 300
@@ -27,19 +27,21 @@ PRICES = Prices(
     shared={"blood": 2.0},
     unit="$<$",
 )
+MISER = GreedyMiserClassifier(n_estimators=30)
 
 
 @pytest.fixture(scope="session")
 def found() -> BudgetFit:
-    return fit_budget(X, Y, prices=PRICES, budget=9)
+    return fit_budget(X, Y, prices=PRICES, budget=9, learners=[MISER])
 
 
 @pytest.fixture(scope="session")
 def frugal() -> BudgetFit:
-    return fit_budget(X, Y, prices=PRICES, budget=0)
+    return fit_budget(X, Y, prices=PRICES, budget=0, learners=[MISER])
 
 
 @pytest.fixture(scope="session")
 def regression() -> BudgetFit:
     y = X["<b>age</b>"].to_numpy()
-    return fit_budget(X, y, prices=PRICES, budget=1e6)
+    miser = GreedyMiserRegressor(n_estimators=30)
+    return fit_budget(X, y, prices=PRICES, budget=1e6, learners=[miser])

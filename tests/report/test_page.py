@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from thrifty.report import facts, page, write
+from thrifty.report import facts, facts_of, page, write
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 # Shapes that SVG closes at once.
@@ -57,7 +57,7 @@ def test_every_tag_is_closed(name, request) -> None:
     html = page(facts(request.getfixturevalue(name)))
     assert html.startswith("<!DOCTYPE html>")
     tags = [tag for tag, _ in read(html).tags]
-    assert tags.count("svg") == 1
+    assert tags.count("svg") == (1 if name == "regression" else 2)
     assert {"title", "h1", "table", "style"} <= set(tags)
 
 
@@ -99,8 +99,15 @@ def test_the_story_is_on_the_page(html, found) -> None:
     told = facts(found)
     words = re.sub(r"\s+", " ", " ".join(read(html).words))
     for wanted in (told["headline"], told["examples"][0]["story"], found.data, "budget", "chosen",
-                   "all features, no prices", "Prices are made up."):  # fmt: skip
+                   "all features fetched", "plain boosting", "Prices are made up."):  # fmt: skip
         assert wanted in words
+
+
+def test_a_predictor_alone_has_a_page_too(found) -> None:
+    html = page(facts_of(found.predictor, found.test, title="This month"))
+    words = " ".join(read(html).words)
+    assert "This month" in words and "Calibration" in words and "Right and wrong" in words
+    assert "The points of the frontier" not in words
 
 
 def test_a_budget_far_beyond_the_curve_does_not_squeeze_it(regression) -> None:

@@ -35,7 +35,7 @@ from thrifty.costs.bound import BoundPrices
 from thrifty.errors import BundleError, DataError
 from thrifty.files import write_whole
 
-__all__ = ["describe", "load", "save"]
+__all__ = ["describe", "load", "pack", "save", "unpack"]
 
 HEADER = "header.json"
 MAX_HEADER = 8 * 2**20
@@ -52,7 +52,7 @@ def save(predictor: Predictor, path: str | os.PathLike[str]) -> None:
     OSError
         If the file cannot be written; an old file is then as it was.
     """
-    write_whole(path, _pack(predictor))
+    write_whole(path, pack(predictor))
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -114,14 +114,26 @@ def load(path: str | os.PathLike[str]) -> Predictor:
     array([4.5, 4.5])
     """
     try:
-        members = Archive(_read(path))
-        header = _header(members)
-        return _build(header, _arrays(members, header["arrays"]))
+        return unpack(_read(path))
     except BundleError as error:
         raise _named(path, error) from error
 
 
-def _pack(predictor: Predictor) -> bytes:
+def unpack(data: bytes) -> Predictor:
+    """Audit the bytes of a model file and build the predictor.
+
+    Raises
+    ------
+    BundleError
+        If they are damaged, hostile or need a newer version.
+    """
+    members = Archive(data)
+    header = _header(members)
+    return _build(header, _arrays(members, header["arrays"]))
+
+
+def pack(predictor: Predictor) -> bytes:
+    """The bytes of a model file; the same predictor always gives the same."""
     plain, arrays = predictor.model.state()
     entries, members = {}, {}
     for name in sorted(arrays):

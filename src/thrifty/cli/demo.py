@@ -16,24 +16,27 @@ __all__ = ["demo"]
 
 MINUTES = 10.0
 CLASSES = ("malignant", "benign")
+FILES = ("model.thrifty", "report.html", "curve.svg")
 
 
 @click.command(short_help="Show a short tour on data that comes along.")
 @click.option("-o", "--output", default="thrifty-demo", show_default=True, metavar="FOLDER",
               type=click.Path(file_okay=False, path_type=Path),
-              help="Folder for the model and the report.")  # fmt: skip
+              help="Folder for the model, the report and the curve.")  # fmt: skip
 def demo(output: Path) -> None:
     """Show a short tour on data that comes along.
 
-    Learns to tell benign from malignant cells with 10 minutes of measuring on average, shows the
-    curve, saves the model and a report, and walks through one example.
+    Learns to tell benign from malignant cells with 10 minutes of measuring on average, shows what
+    that saves and the curve, saves the model and a report, and walks through one example.
     """
     output.mkdir(parents=True, exist_ok=True)
     click.echo(
         "Breast cancer Wisconsin: 569 samples, 30 measurements on an image of cells.\n"
         "The prices, in minutes of measuring, are made up for this tour.\n"
     )
+    from thrifty.cli.curve import picture
     from thrifty.cli.story import show_fit
+    from thrifty.files import write_whole
 
     with progress("learning; the first time compiles the engine"):
         from thrifty.report import facts, page, write
@@ -41,12 +44,13 @@ def demo(output: Path) -> None:
         found, note = _learn()
         told = facts(found, title="Breast cancer under a budget", target="diagnosis", note=note,
                      source="the breast cancer table of scikit-learn")  # fmt: skip
-        html = page(told)
+        html, drawn = page(told), picture(found.curve, "svg")
     show_fit(told)
-    model, report = output / "model.thrifty", output / "report.html"
-    found.chosen.model.save(model)
+    model, report, curve = (output / name for name in FILES)
+    found.predictor.save(model)
     write(html, report)
-    click.echo(f"model: {model}\nreport: {report}\n")
+    write_whole(curve, drawn)
+    click.echo(f"model: {model}\nreport: {report}\ncurve: {curve}\n")
     _walk(found)
     click.echo(f"\nYour turn: thrifty ask {model}")
 
@@ -68,7 +72,7 @@ def _walk(found: BudgetFit) -> None:
     from thrifty.cli.story import show_best, show_end, show_question
     from thrifty.serve import Interview
 
-    model, values = found.chosen.model, found.test.row(0)
+    model, values = found.predictor, found.test.row(0)
     click.echo(f"One sample of the test rows, number {found.test.index[0]}:")
     interview = Interview(model)
     while question := interview.question:

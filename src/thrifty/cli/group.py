@@ -21,8 +21,11 @@ __all__ = ["main"]
 
 VERBS = {
     "fit": "Learn the best predictor inside a budget.",
+    "curve": "Trace what more or less money would buy.",
+    "check": "Tell what a fit would do, without doing it.",
     "predict": "Predict the rows of a table.",
     "ask": "Predict one example, question by question.",
+    "report": "Write a page about a model on labelled rows.",
     "inspect": "Tell what a model file holds.",
     "import": "Make a model file of a LightGBM or XGBoost model.",
     "demo": "Show a short tour on data that comes along.",

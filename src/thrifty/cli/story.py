@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,23 +13,41 @@ from thrifty.costs.money import money
 if TYPE_CHECKING:
     from thrifty.serve import Interview, Question
 
-__all__ = ["show_best", "show_end", "show_fit", "show_question"]
+__all__ = ["show_best", "show_end", "show_fit", "show_frontier", "show_question", "show_task"]
 
 
 def show_fit(told: dict[str, Any]) -> None:
-    """Print the frontier, the figures on the test rows and what they say."""
-    asked, rows = told["asked"], told["asked"]["rows"]
-    guessed = " (guessed)" if asked["guessed"] else ""
+    """Print the savings, the frontier, and what the figures on the test rows say."""
+    asked = told["asked"]
+    show_task(asked)
+    _show_savings(told)
+    click.echo("On the rows to choose on, the points that no other beats:")
+    show_frontier(told["frontier"], asked["metric"], asked["unit"])
+    for lap in told["laps"]:
+        if lap["outcome"] != "ran":
+            click.echo(f"{lap['learner']} did not run: {lap['outcome']}")
+    click.echo(f"on the test rows: {told['headline']}")
+    if not told["bought"]:
+        click.echo("nothing is bought: no feature that helps fits the budget")
+
+
+def show_task(asked: dict[str, Any]) -> None:
+    """Print what there is to predict, and from what."""
+    rows, guessed = asked["rows"], " (guessed)" if asked["guessed"] else ""
     click.echo(
         f"{asked['task']}{guessed}: {asked['features']} features, "
         f"{money(asked['full'], asked['unit'])} for all; {rows['train']} rows to learn from, "
         f"{rows['validation']} to choose on, {rows['test']} to report on"
     )
-    columns = ["point", "mean bill", asked["metric"], "features"]
-    show_table(columns, [_row(point, asked["unit"]) for point in told["frontier"]])
-    click.echo(f"on the test rows: {told['headline']}")
-    if not told["bought"]:
-        click.echo("nothing is bought: no feature that helps fits the budget")
+
+
+def show_frontier(points: Sequence[dict[str, Any]], metric: str, unit: str) -> None:
+    """Print points of a frontier; a star marks the chosen one."""
+    show_table(
+        ["learner", "knob", "mean bill", metric, "features"],
+        [_row(point, unit) for point in points],
+        left=2,
+    )
 
 
 def show_question(question: Question, unit: str, err: bool = False) -> None:
@@ -49,17 +68,44 @@ def show_end(interview: Interview) -> None:
     click.echo(str(interview.receipt))
 
 
+def _show_savings(told: dict[str, Any]) -> None:
+    """Print what the choice saves on the test rows, against doing without prices."""
+    from thrifty.report.words import average
+
+    chosen, others = told["chosen"]["test"], told["baselines"]
+    full = others[0]["bill"]
+    named = [("chosen: " + told["chosen"]["learner"], chosen), *((o["name"], o) for o in others)]
+    click.echo("On the test rows, against doing without prices:")
+    show_table(
+        ["", "mean bill", told["asked"]["metric"], "saving"],
+        [
+            [name, average(figures["bill"], told["asked"]["unit"]), f"{figures['quality']:.4f}",
+             _saving(figures["bill"], full)]
+            for name, figures in named
+        ],
+    )  # fmt: skip
+
+
+def _saving(bill: float, full: float) -> str:
+    return f"{100 * (1 - bill / full):.1f} %" if full > 0 else "-"
+
+
 def _row(point: dict[str, Any], unit: str) -> list[str]:
     from thrifty.report.words import average
 
-    knob = ", ".join(f"{key} {value:.3g}" for key, value in point["knob"].items())
-    mark = " *" if point["chosen"] else ""
+    knob = ", ".join(f"{key} {_short(value)}" for key, value in point["knob"].items())
+    mark = " *" if point.get("chosen") else ""
     return [
-        f"{knob}{mark}",
+        f"{point['learner']}{mark}",
+        knob,
         average(point["bill"], unit),
         f"{point['quality']:.4f}",
         str(point["features"]),
     ]
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _answer(interview: Interview) -> str:

@@ -17,36 +17,71 @@ from thrifty.errors import DataError, raise_all
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
 
-__all__ = ["read_table", "read_table_for", "read_training"]
+    from thrifty.bundle import Predictor
+    from thrifty.frontier.parts import Rows
+
+__all__ = ["read_labelled", "read_table", "read_table_for", "read_training"]
 
 SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
 def read_training(
-    path: Path, target: str, qid: str | None, drop: Sequence[str]
-) -> tuple[DataFrame, NDArray[Any], NDArray[Any] | None]:
-    """Read the features, the target and the queries of a training table."""
+    path: Path, target: str, qid: str | None, groups: str | None, drop: Sequence[str]
+) -> tuple[DataFrame, NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
+    """Read the features, the target, the queries and the groups of a training table."""
     frame = read_table(path)
-    wanted = [target, *([] if qid is None else [qid]), *drop]
-    absent = [name for name in dict.fromkeys(wanted) if name not in frame.columns]
-    problems = [f"there is no column {name!r}{near(name, frame.columns)}" for name in absent]
-    raise_all(DataError, str(path), problems + _separators(frame, absent))
+    wanted = [target, *(name for name in (qid, groups) if name is not None), *drop]
+    _refuse_absent(path, frame, wanted)
     X = frame.drop(columns=list(set(wanted)))
-    raise_all(DataError, str(path), [_unnamed(name) for name in X.columns if _is_unnamed(name)])
-    return X, _whole(frame[target]), None if qid is None else _whole(frame[qid])
+    problems = [_unnamed(name) for name in X.columns if _is_unnamed(name)]
+    problems += _gaps(frame, [target, qid, groups])
+    raise_all(DataError, str(path), problems)
+    return X, *(None if name is None else frame[name].to_numpy() for name in (target, qid, groups))
 
 
-def read_table_for(schema: Schema, path: Path) -> DataFrame:
+def read_table_for(schema: Schema, path: Path, texts: Iterable[str] = ()) -> DataFrame:
     """Read a table to predict; the columns of categories give the labels of training."""
     categorical = [column for column in schema.columns if column.categories is not None]
-    frame = read_table(path, texts=[str(column.name) for column in categorical])
+    frame = read_table(path, texts=[*(str(column.name) for column in categorical), *texts])
     for column in categorical:
         if column.name in frame.columns and not _is_text(column):
             label = partial(_label, column.categories or ())
             frame[column.name] = frame[column.name].map(label, na_action="ignore").astype(object)
     return frame
+
+
+def read_labelled(predictor: Predictor, path: Path, target: str, qid: str | None) -> Rows:
+    """Read rows with their truth, for a predictor that is there already.
+
+    Raises
+    ------
+    DataError
+        If a column is missing or has gaps, no value of the target is a class, or queries are
+        given to a model that ranks nothing, or not given to one that ranks.
+    """
+    import numpy as np
+
+    from thrifty.frontier.parts import Rows
+
+    classes = None if predictor.labels is None else tuple(predictor.labels)
+    frame = read_table_for(predictor.schema, path, texts=[] if classes is None else [target])
+    _refuse_absent(path, frame, [target, *([] if qid is None else [qid])])
+    ranks = (predictor.provenance or {}).get("task") == "ranking"
+    problems = _gaps(frame, [target, qid])
+    if ranks and qid is None:
+        problems.append("--qid: ranking needs the query of each row")
+    if qid is not None and not ranks:
+        problems.append("--qid: the model ranks nothing; leave it out")
+    raise_all(DataError, str(path), problems)
+    y = frame[target].to_numpy()
+    return Rows(
+        index=np.arange(len(frame)),
+        X=frame,
+        y=y if classes is None else _recognized(y, classes, f"{path}: column {target!r}"),
+        qid=None if qid is None else frame[qid].to_numpy(),
+    )
 
 
 def read_table(path: Path, texts: Iterable[str] = ()) -> DataFrame:
@@ -113,15 +148,40 @@ def _read_parquet(path: Path) -> DataFrame:
     return frame
 
 
-def _whole(column: Series) -> NDArray[Any]:
-    """Values of a column that may have no gaps."""
-    missing = column.isna().to_numpy()
-    if missing.any():
+def _refuse_absent(path: Path, frame: DataFrame, wanted: Sequence[str]) -> None:
+    absent = [name for name in dict.fromkeys(wanted) if name not in frame.columns]
+    problems = [f"there is no column {name!r}{near(name, frame.columns)}" for name in absent]
+    raise_all(DataError, str(path), problems + _separators(frame, absent))
+
+
+def _gaps(frame: DataFrame, names: Sequence[str | None]) -> list[str]:
+    """What to say about columns that may have no gaps and have some."""
+    told = []
+    for name in dict.fromkeys(name for name in names if name is not None):
+        missing = frame[name].isna().to_numpy()
         more = f" ({missing.sum()} such rows)" if missing.sum() > 1 else ""
-        row = int(missing.argmax())
-        raise DataError(f"column {column.name!r} has no value in row {row}{more}; drop the row")
-    values: NDArray[Any] = column.to_numpy()
-    return values
+        if missing.any():
+            row = int(missing.argmax())
+            told.append(f"column {name!r} has no value in row {row}{more}; drop the row")
+    return told
+
+
+def _recognized(cells: NDArray[Any], classes: tuple[Label, ...], where: str) -> NDArray[Any]:
+    """Cells as the classes that they spell."""
+    import numpy as np
+
+    labels = {cell: _label(classes, cell) for cell in dict.fromkeys(cells.tolist())}
+    strange = [cell for cell, label in labels.items() if label not in classes]
+    if len(strange) == len(labels):
+        raise DataError(f"{where} has none of the model's classes {list(classes)[:20]}")
+    if strange:
+        warnings.warn(
+            f"{where}: the model does not know {strange[:5]}; such rows count as wrong",
+            stacklevel=2,
+        )
+    # As objects where there are strange ones: an array of one kind would change the others.
+    kind = object if strange else None
+    return np.array([labels[cell] for cell in cells.tolist()], dtype=kind)
 
 
 def _separators(frame: DataFrame, absent: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A table, prices and a budget in; the best predictor inside the budget out.
+"""A table, prices and a budget in; the best predictor inside the budget out, with its figures.
 
 Learning sees the training rows, choosing the validation rows, and the figures that are told come
 from test rows that neither has seen.
@@ -8,22 +8,33 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle import Predictor, Schema
-from thrifty.costs import Prices
+from thrifty.costs import BoundPrices, Prices
 from thrifty.errors import DataError
-from thrifty.frontier.choice import check_budget, choose
+from thrifty.frontier.baselines import Baseline, baselines
+from thrifty.frontier.budget import BudgetEstimator
+from thrifty.frontier.budget_classifier import BudgetClassifier
+from thrifty.frontier.budget_ranker import BudgetRanker
+from thrifty.frontier.budget_regressor import BudgetRegressor
+from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.frontier.parts import Rows, divide, take
-from thrifty.frontier.tasks import TASKS, Task, guess_task
-from thrifty.learn import Point
+from thrifty.frontier.quality import Quality, quality
+from thrifty.frontier.tasks import TASKS, guess_task
 from thrifty.learn.targets import queries
 
 __all__ = ["BudgetFit", "Figures", "fit_budget"]
+
+ESTIMATORS: dict[str, type[BudgetEstimator]] = {
+    "classification": BudgetClassifier,
+    "regression": BudgetRegressor,
+    "ranking": BudgetRanker,
+}
 
 
 @dataclass(frozen=True)
@@ -44,55 +55,69 @@ class BudgetFit:
         ``"classification"``, ``"regression"`` or ``"ranking"``.
     guessed : bool
         Whether the task was guessed from the target.
-    metric : str
-        What quality is: ``"accuracy"``, ``"R2"`` or ``"NDCG@5"``.
-    budget : float
-        What may be spent on average.
+    estimator : BudgetEstimator
+        The fitted estimator: `frontier_` has the curve on the validation rows.
+    predictor : Predictor
+        The chosen model, which knows where it comes from.
+    held_out : Figures
+        Its bill and quality on the test rows.
+    baselines : tuple of Baseline
+        Bills and qualities on the test rows of what one would do without prices.
+    parts : dict of Rows
+        The rows "train", "validation" and "test".
+    target_quality : float or None
+        The quality that was asked for, if it was not a budget.
     seed : int
         What divided the rows.
-    points : tuple of Point
-        The whole path, cheapest first; bills and qualities are those of the validation rows.
-    chosen : Point
-        The best within the budget; its model knows where it comes from.
-    baseline : Point
-        The best of those that were learnt without regard to prices.
-    held_out, baseline_held_out : Figures
-        Bill and quality of both on the test rows.
-    sizes : dict
-        Number of rows of each part.
-    test : Rows
-        The test rows.
     data : str
         SHA-256 of the table and target as they were read.
     """
 
     task: str
     guessed: bool
-    metric: str
-    budget: float
-    seed: int
-    points: tuple[Point, ...]
-    chosen: Point
-    baseline: Point
+    estimator: BudgetEstimator
+    predictor: Predictor
     held_out: Figures
-    baseline_held_out: Figures
-    sizes: dict[str, int]
-    test: Rows
+    baselines: tuple[Baseline, ...]
+    parts: dict[str, Rows]
+    target_quality: float | None
+    seed: int
     data: str
+
+    @property
+    def curve(self) -> Curve:
+        """All points on the validation rows."""
+        return self.estimator.frontier_
+
+    @property
+    def chosen(self) -> CurvePoint:
+        """The chosen point, with its figures on the validation rows."""
+        return self.estimator.point_
+
+    @property
+    def test(self) -> Rows:
+        """The rows that took no part in learning and choosing."""
+        return self.parts["test"]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of rows of each part."""
+        return {name: len(rows) for name, rows in self.parts.items()}
 
 
 def fit_budget(
     X: Any,
     y: Any,
     *,
-    budget: float,
-    prices: Prices | None = None,
     task: str | None = None,
     qid: Any = None,
+    groups: Any = None,
+    target_quality: float | None = None,
     share: float = 0.2,
     random_state: int = 0,
+    **settings: Any,
 ) -> BudgetFit:
-    """Learn a path of predictors and choose the best one inside a budget.
+    """Learn a curve of predictors, choose the best one inside a budget, and measure it.
 
     Parameters
     ----------
@@ -100,18 +125,21 @@ def fit_budget(
         The table.
     y : sequence of shape (n,)
         Labels, values, or relevance grades.
-    budget : float
-        Largest mean bill.
-    prices : Prices, optional
-        What features cost; one unit each when left out.
     task : {"classification", "regression", "ranking"}, optional
         What to predict; guessed from the target when left out.
     qid : sequence of shape (n,), optional
         Query of each row, for ranking.
+    groups : sequence of shape (n,), optional
+        Rows of one group are not divided.
+    target_quality : float, optional
+        Instead of the best inside a budget, the cheapest that is at least so good.
     share : float
         Share of the rows to choose on, and again of the rows to report on.
     random_state : int
-        Divides the rows.
+        Divides the rows and seeds the learners.
+    **settings
+        Parameters of `BudgetClassifier`: prices, budget, cap, scoring, learners, confidence,
+        time_limit.
 
     Raises
     ------
@@ -128,52 +156,54 @@ def fit_budget(
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> y = X[:, 0] + 0.1 * X[:, 1]
     >>> found = fit_budget(X, y, prices=Prices([1.0, 50.0]), budget=10)
-    >>> found.task, found.metric, found.held_out.bill
-    ('regression', 'R2', 1.0)
-    >>> found.baseline_held_out.bill
+    >>> found.task, found.curve.scoring, found.held_out.bill
+    ('regression', 'r2', 1.0)
+    >>> found.baselines[0].bill
     51.0
     """
-    budget, y, qid = check_budget(budget), np.asarray(y), None if qid is None else np.asarray(qid)
+    y, qid, groups = np.asarray(y), _array(qid), _array(groups)
     name = task or guess_task(y, qid)
-    data = _check(X, y, qid, name, prices)
+    bound, data = _check(X, y, qid, name, settings.get("prices"))
     strata = y if name == "classification" else np.zeros(len(y))
-    index = divide(strata, qid, share, random_state)
+    index = divide(strata, qid if groups is None else groups, share, random_state)
     parts = {part: take(rows, X, y, qid) for part, rows in index.items()}
-    points = _path(TASKS[name], parts["train"], parts["validation"], prices, random_state)
-    chosen, baseline = choose(points, budget), _baseline(points)
-    told = _figures(TASKS[name], chosen, parts["test"])
-    sizes = {part: len(rows) for part, rows in parts.items()}
-    origin = {"task": name, "budget": budget, "seed": random_state, "rows": sizes,
-              "data": data, "metric": TASKS[name].metric, "held_out": asdict(told)}  # fmt: skip
+    estimator = _fitted(name, parts, random_state, settings)
+    if target_quality is not None:
+        estimator = estimator.at_quality(target_quality)
+    measure = quality(estimator.frontier_.scoring, name)
+    told = _figures(estimator.point_.model, measure, parts["test"])
+    spendable = estimator.point_.bill if estimator.budget is None else estimator.budget
+    plain = TASKS[name].learners["greedy-miser"](random_state=random_state)
     return BudgetFit(
         task=name,
         guessed=task is None,
-        metric=TASKS[name].metric,
-        budget=budget,
-        seed=random_state,
-        points=points,
-        chosen=replace(chosen, model=_signed(chosen.model, origin)),
-        baseline=baseline,
+        estimator=estimator,
+        predictor=_signed(estimator, told, data, random_state, parts),
         held_out=told,
-        baseline_held_out=_figures(TASKS[name], baseline, parts["test"]),
-        sizes=sizes,
-        test=parts["test"],
+        baselines=tuple(baselines(plain, bound, parts, measure, spendable)),
+        parts=parts,
+        target_quality=target_quality,
+        seed=random_state,
         data=data,
     )
 
 
+def _array(values: Any) -> NDArray[Any] | None:
+    return None if values is None else np.asarray(values)
+
+
 def _check(
     X: Any, y: NDArray[Any], qid: NDArray[Any] | None, task: str, prices: Prices | None
-) -> str:
+) -> tuple[BoundPrices, str]:
     """Refuse what cannot be used while rows still have their numbers; give the data's hash."""
     if task not in TASKS:
         raise DataError(f"task: {task!r} is not one of {', '.join(TASKS)}")
     schema = Schema.of(X)
-    (prices or Prices()).bind([*map(str, schema.names)] if schema.named else len(schema))
+    bound = (prices or Prices()).bind([*map(str, schema.names)] if schema.named else len(schema))
     encoded = schema.encode(X)
     _check_queries(qid, task, len(encoded))
     TASKS[task].check(y, len(encoded))
-    return _digest(schema, encoded, y)
+    return bound, _digest(schema, encoded, y)
 
 
 def _check_queries(qid: NDArray[Any] | None, task: str, rows: int) -> None:
@@ -191,29 +221,37 @@ def _digest(schema: Schema, encoded: NDArray[Any], y: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _path(
-    task: Task, train: Rows, validation: Rows, prices: Prices | None, random_state: int
-) -> tuple[Point, ...]:
-    learner = task.learner(prices=prices, random_state=random_state)
-    queries = {} if train.qid is None else {"qid": train.qid}
-    held_out = (validation.X, validation.y, validation.qid)[: 2 + len(queries)]
+def _fitted(task: str, parts: dict[str, Rows], random_state: int, settings: dict[str, Any]) -> Any:
+    train, rows = parts["train"], parts["validation"]
+    asked = {} if train.qid is None else {"qid": train.qid}
+    held_out = (rows.X, rows.y) if rows.qid is None else (rows.X, rows.y, rows.qid)
+    estimator: Any = ESTIMATORS[task](random_state=random_state, **settings)
     try:
-        return tuple(learner.path(train.X, train.y, validation=held_out, **queries))
+        return estimator.fit(train.X, train.y, validation=held_out, **asked)
     except DataError as error:
         # The whole table was fit, so it is a value or a class so rare that no training row has it.
         raise DataError(f"the {len(train)} rows to learn from: {error}") from error
 
 
-def _baseline(points: tuple[Point, ...]) -> Point:
-    priceless = [point for point in points if point.knob.get("penalty") == 0.0]
-    return max(priceless or points, key=lambda point: point.quality)
+def _figures(model: Predictor, measure: Quality, rows: Rows) -> Figures:
+    return Figures(float(model.bill(rows.X).mean()), measure.measure(model, rows))
 
 
-def _figures(task: Task, point: Point, rows: Rows) -> Figures:
-    bill = float(point.model.bill(rows.X).mean())
-    return Figures(bill, task.quality(point.model, rows))
-
-
-def _signed(model: Predictor, origin: dict[str, Any]) -> Predictor:
+def _signed(
+    estimator: BudgetEstimator, told: Figures, data: str, seed: int, parts: dict[str, Rows]
+) -> Predictor:
+    """The chosen model with a note of where it comes from."""
+    point = estimator.point_
+    model = point.model
+    origin = {
+        "task": estimator._task,
+        "learner": point.learner,
+        "budget": estimator.budget,
+        "seed": seed,
+        "rows": {name: len(rows) for name, rows in parts.items()},
+        "data": data,
+        "metric": estimator.frontier_.scoring,
+        "held_out": asdict(told),
+    }
     provenance = {**(model.provenance or {}), **origin}
     return Predictor(model.model, model.schema, model.prices, model.classes, model.knob, provenance)

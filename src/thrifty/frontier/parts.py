@@ -17,7 +17,7 @@ from thrifty.bundle.cells import read
 from thrifty.bundle.tables import Table
 from thrifty.errors import DataError
 
-__all__ = ["Rows", "divide", "plain", "take"]
+__all__ = ["Rows", "divide", "hold_out", "plain", "take"]
 
 PARTS = ("train", "validation", "test")
 # Fewer held-out rows than this measure nothing.
@@ -55,7 +55,7 @@ def plain(value: Any) -> Any:
 
 
 def divide(
-    strata: NDArray[Any], qid: NDArray[Any] | None, share: float, random_state: int
+    strata: NDArray[Any], units: NDArray[Any] | None, share: float, random_state: int
 ) -> dict[str, NDArray[np.intp]]:
     """Divide rows into train, validation and test; the last two get `share` each.
 
@@ -63,8 +63,8 @@ def divide(
     ----------
     strata : array of shape (n,)
         Rows of equal value are shared out in the same proportion.
-    qid : array of shape (n,) or None
-        Queries, which are kept whole; `strata` then plays no part.
+    units : array of shape (n,) or None
+        Queries or other groups of rows, which are kept whole; `strata` then plays no part.
     share : float
         Share of the rows for validation, and again for test.
     random_state : int
@@ -79,26 +79,58 @@ def divide(
     """
     if not 0 < share < 0.5:
         raise ValueError(f"share: {share!r} is not between 0 and 0.5")
-    rng = np.random.default_rng(random_state)
-    if qid is None:
-        part = _deal(strata, share, rng)
-    else:
-        queries, query = np.unique(qid, return_inverse=True)
-        part = _deal(np.zeros(len(queries)), share, rng)[query]
+    part = _deal(strata, units, share, PARTS, np.random.default_rng(random_state))
     parts = {name: np.flatnonzero(part == code) for code, name in enumerate(PARTS)}
-    _refuse_few(parts, "rows" if qid is None else "queries")
+    _refuse_few(parts, "rows" if units is None else "queries")
     return parts
 
 
-def _deal(strata: NDArray[Any], share: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Part of each unit: 0 train, 1 validation, 2 test. Every stratum is in train."""
+def hold_out(
+    strata: NDArray[Any], units: NDArray[Any] | None, share: float, rng: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Divide rows into those to learn from and those to choose on, which get `share`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.frontier.parts import hold_out
+    >>> families = np.repeat(np.arange(10), 5)
+    >>> rng = np.random.default_rng(0)
+    >>> train, validation = hold_out(np.zeros(50), families, share=0.2, rng=rng)
+    >>> len(validation), np.intersect1d(families[train], families[validation])
+    (10, array([], dtype=int64))
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"share: {share!r} is not between 0 and 1")
+    part = _deal(strata, units, share, PARTS[:2], rng)
+    train, validation = np.flatnonzero(part == 0), np.flatnonzero(part == 1)
+    if not len(validation):
+        raise DataError(
+            f"table: of {len(part)} rows, {len(np.unique(strata))} classes, none can be held out "
+            "to choose on; give more rows, or validation rows of your own"
+        )
+    return train, validation
+
+
+def _deal(
+    strata: NDArray[Any],
+    units: NDArray[Any] | None,
+    share: float,
+    parts: tuple[str, ...],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Part of each row: 0 train, then the held-out ones. Every stratum is in train."""
+    if units is not None:
+        names, unit = np.unique(units, return_inverse=True)
+        return _deal(np.zeros(len(names)), None, share, parts, rng)[unit]
     part = np.zeros(len(strata), dtype=np.int64)
+    held = len(parts) - 1
     _, codes = np.unique(strata, return_inverse=True)
     for code in range(codes.max() + 1):
         members = rng.permutation(np.flatnonzero(codes == code))
-        n = min(round(share * len(members)), (len(members) - 1) // 2)
-        part[members[:n]] = 1
-        part[members[n : 2 * n]] = 2
+        n = min(round(share * len(members)), (len(members) - 1) // held)
+        for k in range(held):
+            part[members[k * n : (k + 1) * n]] = k + 1
     return part
 
 

@@ -1,23 +1,26 @@
-"""What there is to predict: classes, values or an order, each with its learner and quality."""
+"""What there is to predict: classes, values or an order, each with the learners for it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import r2_score
 
-from thrifty.bundle import Predictor
 from thrifty.errors import DataError
-from thrifty.frontier.parts import Rows
-from thrifty.learn import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
-from thrifty.learn.ndcg import ndcg
-from thrifty.learn.targets import Labels, grades, numbers, queries
+from thrifty.learn import (
+    BudgetForestClassifier,
+    GreedyMiserClassifier,
+    GreedyMiserRanker,
+    GreedyMiserRegressor,
+    LadderClassifier,
+    LadderRegressor,
+)
+from thrifty.learn.targets import Labels, grades, numbers
 
-__all__ = ["TASKS", "Task", "guess_task"]
+__all__ = ["TASKS", "Task", "guess_task", "learners_named"]
 
 # A target of numbers with more distinct values than this is taken for a quantity.
 MOST_CLASSES = 30
@@ -29,20 +32,14 @@ class Task:
 
     Parameters
     ----------
-    metric : str
-        What quality is.
-    learner : class
-        The estimator.
+    learners : mapping of name to class
+        The estimators that race for it, cheap ones first.
     check : function of (y, rows)
         Raises a DataError for a target that does not fit.
-    quality : function of (Predictor, Rows)
-        Larger is better.
     """
 
-    metric: str
-    learner: Callable[..., Any]
+    learners: Mapping[str, Callable[..., Any]]
     check: Callable[[Any, int], object]
-    quality: Callable[[Predictor, Rows], float]
 
 
 def guess_task(y: NDArray[Any], qid: NDArray[Any] | None) -> str:
@@ -61,6 +58,27 @@ def guess_task(y: NDArray[Any], qid: NDArray[Any] | None) -> str:
     return "regression" if many else "classification"
 
 
+def learners_named(names: Sequence[str], task: str) -> dict[str, Any]:
+    """Learners of a task by their names; without any, all of them.
+
+    Raises
+    ------
+    DataError
+        If the task has no learner of a name.
+
+    Examples
+    --------
+    >>> from thrifty.frontier.tasks import learners_named
+    >>> learners_named(["greedy-miser"], "ranking")
+    {'greedy-miser': GreedyMiserRanker()}
+    """
+    known = TASKS[task].learners
+    strange = [name for name in names if name not in known]
+    if strange:
+        raise DataError(f"learners: {strange} are not for {task}; there are {', '.join(known)}")
+    return {name: known[name]() for name in names or known}
+
+
 def _labels(y: Any, rows: int) -> Labels:
     try:
         return Labels.of(y, rows)
@@ -70,21 +88,14 @@ def _labels(y: Any, rows: int) -> Labels:
         raise DataError(f"target: these are not classes ({error}); try regression") from error
 
 
-def _accuracy(predictor: Predictor, rows: Rows) -> float:
-    return float(np.mean(predictor.predict(rows.X) == rows.y))
-
-
-def _r2(predictor: Predictor, rows: Rows) -> float:
-    return float(r2_score(numbers(rows.y, len(rows)), predictor.predict(rows.X)))
-
-
-def _ndcg_at_5(predictor: Predictor, rows: Rows) -> float:
-    n = len(rows)
-    return ndcg(grades(rows.y, n), predictor.predict(rows.X), queries(rows.qid, n))
-
-
+CLASSIFIERS = {
+    "greedy-miser": GreedyMiserClassifier,
+    "budget-forest": BudgetForestClassifier,
+    "ladder": LadderClassifier,
+}
+REGRESSORS = {"greedy-miser": GreedyMiserRegressor, "ladder": LadderRegressor}
 TASKS = {
-    "classification": Task("accuracy", GreedyMiserClassifier, _labels, _accuracy),
-    "regression": Task("R2", GreedyMiserRegressor, numbers, _r2),
-    "ranking": Task("NDCG@5", GreedyMiserRanker, grades, _ndcg_at_5),
+    "classification": Task(CLASSIFIERS, _labels),
+    "regression": Task(REGRESSORS, numbers),
+    "ranking": Task({"greedy-miser": GreedyMiserRanker}, grades),
 }

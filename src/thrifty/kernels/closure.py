@@ -14,8 +14,8 @@ import numpy as np
 
 from thrifty.kernels.closure_labels import measure
 from thrifty.kernels.closure_net import FAR, ONE
-from thrifty.kernels.inline import inline
 from thrifty.kernels.jit import jit
+from thrifty.kernels.lean import lean, tiny
 
 __all__ = ["largest_flow", "reach", "take"]
 
@@ -39,7 +39,7 @@ def largest_flow(net, flow, nodes, dust):
         discharge_all(net, flow, waiting, patience, dust)
 
 
-@jit
+@lean
 def discharge_all(net, flow, waiting, patience, dust):
     """First in, first out, until nobody waits or the labels have grown old."""
     size, begin, work = len(flow.ring), 0, np.int64(0)
@@ -58,169 +58,158 @@ def discharge_all(net, flow, waiting, patience, dust):
         waiting -= 1
 
 
-@inline
-def join(flow, h, end, dust):
-    """Let split h wait at ring place `end` if it has excess to pass on; the end after that."""
-    if flow.waiting[h] or flow.excess[h] <= dust or flow.label[h] >= FAR:
-        return end
-    flow.waiting[h] = True
-    flow.ring[end] = h
-    return end + 1 if end + 1 < len(flow.ring) else 0
-
-
-@inline
+@lean
 def discharge(net, flow, h, end, dust):
     """Pass the excess of a split on; tell how many splits joined the line, and the work done."""
-    excess, label = flow.excess, flow.label
-    start, below, steps = end, label[h] - 1, np.int64(1)
-    parent = net.parent[h]
-    if parent >= 0 and label[parent] == below:
-        flow.up[h] += excess[h]
-        excess[parent] += excess[h]
-        excess[h] = 0
-        end = join(flow, parent, end, dust)
+    excess, label, head, place = flow.excess, flow.label, net.head, net.place
+    come, tail, along = net.come, net.tail, flow.along
+    fillers, sources, ring, waiting = flow.fillers, flow.sources, flow.ring, flow.waiting
+    splits, start, below, steps = len(net.parent), end, label[h] - 1, np.int64(1)
+    end = give_parent(net, flow, h, below, end, dust)
     begin, last, nearest = flow.cursor[h], net.last[h], FAR
     i = begin
     while i < last and excess[h] > dust:
-        v = net.head[i]
+        v = head[i]
         if label[v] == below:
-            end, effort = give(net, flow, h, v, net.place[i], end, dust)
-            steps += effort
+            pay = v - splits
+            if excess[v] < 0:
+                amount = min(-excess[v], excess[h])
+                send(along, fillers, sources, h, pay, place[i], amount)
+                excess[h] -= amount
+                excess[v] += amount
+            else:
+                # A full pay node passes excess on to the splits that filled it and are nearer.
+                j, stop = fillers[pay] - ONE, fillers[pay] - ONE + 1
+                if j >= ONE:
+                    j, stop = come[pay], come[pay + 1]
+                while j < stop and excess[h] > dust:
+                    other = tail[j]
+                    if along[j] > 0 and label[other] == below - 1:
+                        amount = min(along[j], excess[h])
+                        send(along, fillers, sources, h, pay, place[i], amount)
+                        take(along, fillers, sources, other, pay, j, amount)
+                        excess[h] -= amount
+                        excess[other] += amount
+                        end = join(excess, label, ring, waiting, other, end, dust)
+                    j += 1
+                    steps += 1
+            if excess[v] == 0 and excess[h] > dust:
+                lift_pay(label, along, fillers, sources, come, tail, v, pay)
         nearest = min(nearest, label[v])
         # A pay node that took all may have room for more: it stays the next to try.
         i += excess[h] > dust
         steps += 1
     flow.cursor[h] = i
     if excess[h] > dust:
-        end = give_back(net, flow, h, end, dust)
-    if excess[h] > dust:
-        # Back to the end of the line with a higher label: in the long run measuring is cheaper.
-        steps += lift_split(net, flow, h, begin, nearest)
-        end = join(flow, h, end, dust)
+        end, more = give_back(net, flow, h, begin, nearest, end, dust)
+        steps += more
     joined = end - start
-    return joined if joined >= 0 else joined + len(flow.ring), steps
+    return joined if joined >= 0 else joined + len(ring), steps
 
 
-@inline
-def give(net, flow, h, v, place, end, dust):
-    """Fill pay node v from split h; if it is full, take the place of others that filled it.
-
-    A pay node never holds excess: what it cannot use goes straight on to the splits it frees.
-    """
-    excess = flow.excess
-    pay = v - len(net.parent)
-    if excess[v] < 0:
-        amount = min(-excess[v], excess[h])
-        send(flow, h, pay, place, amount)
-        excess[h] -= amount
-        excess[v] += amount
-        if excess[v] == 0:
-            lift_pay(net, flow, v)
-        return end, 1
-    filler = flow.fillers[pay] - ONE
-    if filler < ONE:
-        end = relieve(flow, h, flow.sources[pay], pay, place, filler, end, dust)
-        if excess[h] > dust:
-            lift_pay(net, flow, v)
-        return end, 1
-    begin, stop = net.come[pay], net.come[pay + 1]
-    for j in range(begin, stop):
-        if flow.along[j] > 0 and excess[h] > dust:
-            end = relieve(flow, h, net.tail[j], pay, place, j, end, dust)
-    if excess[h] > dust:
-        lift_pay(net, flow, v)
-    return end, stop - begin
-
-
-@inline
-def send(flow, h, pay, place, amount):
-    """Add flow to an arc."""
-    if flow.along[place] == 0:
-        flow.fillers[pay] += ONE + place
-        flow.sources[pay] += h
-    flow.along[place] += amount
-
-
-@inline
-def take(flow, h, pay, place, amount):
-    """Take flow from an arc."""
-    flow.along[place] -= amount
-    if flow.along[place] == 0:
-        flow.fillers[pay] -= ONE + place
-        flow.sources[pay] -= h
-
-
-@inline
-def relieve(flow, h, other, pay, place, j, end, dust):
-    """Replace flow from another split by arc j by flow from split h, if that split is nearer."""
-    if flow.label[other] != flow.label[h] - 2:
-        return end
-    amount = min(flow.along[j], flow.excess[h])
-    send(flow, h, pay, place, amount)
-    take(flow, other, pay, j, amount)
-    flow.excess[h] -= amount
-    flow.excess[other] += amount
-    return join(flow, other, end, dust)
-
-
-@inline
-def give_back(net, flow, h, end, dust):
-    """Send excess back to kids that it came from."""
-    below = flow.label[h] - 1
-    c = net.kid[h]
-    while c >= 0 and flow.excess[h] > dust:
-        if flow.up[c] > 0 and flow.label[c] == below:
-            amount = min(flow.up[c], flow.excess[h])
-            flow.up[c] -= amount
-            flow.excess[h] -= amount
-            flow.excess[c] += amount
-            end = join(flow, c, end, dust)
-        c = net.twin[c]
+@tiny
+def join(excess, label, ring, waiting, h, end, dust):
+    """Let split h wait at ring place `end` if it has excess to pass on; the end after that."""
+    if not waiting[h] and excess[h] > dust and label[h] < FAR:
+        waiting[h] = True
+        ring[end] = h
+        end = end + 1 if end + 1 < len(ring) else 0
     return end
 
 
-@inline
-def lift_split(net, flow, h, begin, nearest):
-    """Label a split one above the nearest node that it can send to; tell the work done.
-
-    `nearest` is that of its needs from place `begin` on.
-    """
-    if net.parent[h] >= 0:
-        nearest = min(nearest, flow.label[net.parent[h]])
-    for i in range(net.first[h], begin):
-        nearest = min(nearest, flow.label[net.head[i]])
-    c = net.kid[h]
-    while c >= 0:
-        if flow.up[c] > 0:
-            nearest = min(nearest, flow.label[c])
-        c = net.twin[c]
-    flow.label[h] = min(nearest + 1, FAR)
-    flow.cursor[h] = net.first[h]
-    return begin - net.first[h]
+@tiny
+def send(along, fillers, sources, h, pay, place, amount):
+    """Add flow from split h to an arc."""
+    if along[place] == 0:
+        fillers[pay] += ONE + place
+        sources[pay] += h
+    along[place] += amount
 
 
-@inline
-def lift_pay(net, flow, v):
+@tiny
+def take(along, fillers, sources, h, pay, place, amount):
+    """Take flow of split h from an arc."""
+    along[place] -= amount
+    if along[place] == 0:
+        fillers[pay] -= ONE + place
+        sources[pay] -= h
+
+
+@lean
+def lift_pay(label, along, fillers, sources, come, tail, v, pay):
     """Label a full pay node one above the nearest split that filled it."""
     nearest = FAR
-    pay = v - len(net.parent)
-    filler = flow.fillers[pay] - ONE
-    if filler >= 0 and filler < ONE:
-        nearest = min(nearest, flow.label[flow.sources[pay]])
+    if fillers[pay] >= ONE and fillers[pay] < 2 * ONE:
+        nearest = label[sources[pay]]
     else:
-        for j in range(net.come[pay], net.come[pay + 1]):
-            if flow.along[j] > 0:
-                nearest = min(nearest, flow.label[net.tail[j]])
-    flow.label[v] = min(nearest + 1, FAR)
+        for j in range(come[pay], come[pay + 1]):
+            if along[j] > 0:
+                nearest = min(nearest, label[tail[j]])
+    label[v] = min(nearest + 1, FAR)
+
+
+@lean
+def give_parent(net, flow, h, below, end, dust):
+    """Send all to the parent if it is nearer: it can take any amount."""
+    parent = net.parent[h]
+    if parent >= 0 and flow.label[parent] == below:
+        flow.up[h] += flow.excess[h]
+        flow.excess[parent] += flow.excess[h]
+        flow.excess[h] = 0
+        end = join(flow.excess, flow.label, flow.ring, flow.waiting, parent, end, dust)
+    return end
+
+
+@lean
+def give_back(net, flow, h, begin, nearest, end, dust):
+    """Send excess back to kids that it came from; with some left, go on at a higher label.
+
+    `nearest` is the least label of the needs from place `begin` on. Gives the end of the line
+    and the work done.
+    """
+    excess, label, up, ring, waiting = flow.excess, flow.label, flow.up, flow.ring, flow.waiting
+    below = label[h] - 1
+    c = net.kid[h]
+    while c >= 0 and excess[h] > dust:
+        if up[c] > 0 and label[c] == below:
+            amount = min(up[c], excess[h])
+            up[c] -= amount
+            excess[h] -= amount
+            excess[c] += amount
+            end = join(excess, label, ring, waiting, c, end, dust)
+        c = net.twin[c]
+    if excess[h] <= dust:
+        return end, np.int64(1)
+    lift_split(net, flow, h, begin, nearest)
+    # Behind all others: in the long run measuring is cheaper than climbing.
+    return join(excess, label, ring, waiting, h, end, dust), begin - net.first[h]
+
+
+@lean
+def lift_split(net, flow, h, begin, nearest):
+    """Label a split one above the nearest node that it can send to."""
+    label, head, up = flow.label, net.head, flow.up
+    if net.parent[h] >= 0:
+        nearest = min(nearest, label[net.parent[h]])
+    for i in range(net.first[h], begin):
+        nearest = min(nearest, label[head[i]])
+    c = net.kid[h]
+    while c >= 0:
+        if up[c] > 0:
+            nearest = min(nearest, label[c])
+        c = net.twin[c]
+    label[h] = min(nearest + 1, FAR)
+    flow.cursor[h] = net.first[h]
 
 
 @jit
 def reach(net, flow, nodes, dust, inside):
     """Mark in `inside` the least best closure: all that excess without a way out can reach."""
-    splits, ring = len(net.parent), flow.ring
+    splits, ring, excess = len(net.parent), flow.ring, flow.excess
+    come, tail, along = net.come, net.tail, flow.along
     end = 0
     for v in nodes:
-        inside[v] = flow.excess[v] > dust
+        inside[v] = excess[v] > dust
         if inside[v]:
             ring[end] = v
             end += 1
@@ -228,42 +217,34 @@ def reach(net, flow, nodes, dust, inside):
     while begin < end:
         v = ring[begin]
         begin += 1
-        end = (
-            reach_split(net, flow, v, end, inside)
-            if v < splits
-            else reach_pay(net, flow, v, end, inside)
-        )
+        if v < splits:
+            end = reach_split(net, flow, v, end, inside)
+            continue
+        for j in range(come[v - splits], come[v - splits + 1]):
+            if along[j] > 0 and not inside[tail[j]]:
+                inside[tail[j]] = True
+                ring[end] = tail[j]
+                end += 1
 
 
-@inline
-def enter(flow, v, end, inside):
-    if inside[v]:
-        return end
-    inside[v] = True
-    flow.ring[end] = v
-    return end + 1
-
-
-@inline
+@lean
 def reach_split(net, flow, h, end, inside):
     """What a split needs, and the kids whose flow it could send back."""
-    if net.parent[h] >= 0:
-        end = enter(flow, net.parent[h], end, inside)
+    head, ring = net.head, flow.ring
+    if net.parent[h] >= 0 and not inside[net.parent[h]]:
+        inside[net.parent[h]] = True
+        ring[end] = net.parent[h]
+        end += 1
     for i in range(net.first[h], net.last[h]):
-        end = enter(flow, net.head[i], end, inside)
+        if not inside[head[i]]:
+            inside[head[i]] = True
+            ring[end] = head[i]
+            end += 1
     c = net.kid[h]
     while c >= 0:
-        if flow.up[c] > 0:
-            end = enter(flow, c, end, inside)
+        if flow.up[c] > 0 and not inside[c]:
+            inside[c] = True
+            ring[end] = c
+            end += 1
         c = net.twin[c]
-    return end
-
-
-@inline
-def reach_pay(net, flow, v, end, inside):
-    """The splits whose flow a pay node could send back."""
-    pay = v - len(net.parent)
-    for j in range(net.come[pay], net.come[pay + 1]):
-        if flow.along[j] > 0:
-            end = enter(flow, net.tail[j], end, inside)
     return end

@@ -138,30 +138,32 @@ def ends(leaves, parent, number):
 
 
 @jit
-def count_arcs(last, parent, number, columns, times, price, step, slope):
-    """How many splits need each pay node (column, row), in `degree`.
+def count_arcs(last, parent, number, columns, times, price, splits):
+    """How many splits need each pay node (column, row); slope and passing rows of each split.
 
-    `columns` (nodes, 2) are what a split makes a row pay, -1 for nothing; `step` is what a row
-    pays for passing a split. What only one split needs is added to its slope right away.
+    `columns` (nodes, 2) are what a split makes a row pay, -1 for nothing. What only one split
+    needs is added to its slope right away.
     """
     degree = np.zeros((len(price), len(last)), dtype=np.int32)
     only = np.zeros((len(price), len(last)), dtype=np.int32)
+    passed = np.zeros(splits, dtype=np.int64)
     for i in range(len(last)):
         for tree in range(last.shape[1]):
             node = last[i, tree]
             while node >= 0:
-                slope[number[node]] += step[node] * times[i]
+                passed[number[node]] += times[i]
                 for k in range(2):
                     column = columns[node, k]
                     if column >= 0:
                         degree[column, i] += 1
                         only[column, i] = number[node]
                 node = parent[node]
+    slope = np.zeros(splits, dtype=np.int64)
     for column in range(len(price)):
         for i in range(len(last)):
             if degree[column, i] == 1:
                 slope[only[column, i]] += price[column] * times[i]
-    return degree
+    return degree, slope, passed
 
 
 @jit

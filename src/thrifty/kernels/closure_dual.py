@@ -22,20 +22,18 @@ def share_out(first, head, cost, degree):
 
 
 @jit
-def best_alone(parent, first, head, weight, beta, keep):
-    """Best pruning of each tree when needs cost `beta`, bottom up; its value."""
-    value = weight.copy()
-    for h in range(len(parent) - 1, -1, -1):
+def best_alone(parent, first, head, beta, begin, end, value, keep):
+    """Best pruning of the trees of splits begin to end when needs cost `beta`, bottom up.
+
+    `value` is what splits are worth and becomes what they are worth with their best offspring.
+    """
+    for h in range(end - 1, begin - 1, -1):
         for i in range(first[h], first[h + 1]):
             value[h] -= beta[i]
         if parent[h] >= 0 and value[h] > 0:
             value[parent[h]] += value[h]
-    total = 0.0
-    for h in range(len(parent)):
+    for h in range(begin, end):
         keep[h] = value[h] > 0 and (parent[h] < 0 or keep[parent[h]])
-        if parent[h] < 0 and value[h] > 0:
-            total += value[h]
-    return total
 
 
 @jit

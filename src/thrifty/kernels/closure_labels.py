@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from thrifty.kernels.closure_net import FAR, ONE
-from thrifty.kernels.inline import inline
 from thrifty.kernels.jit import jit
+from thrifty.kernels.lean import lean, tiny
 
 __all__ = ["measure"]
 
@@ -25,16 +25,17 @@ def measure(net, flow, nodes, dust):
 
     Who was far from all deficits before stays so until the costs change.
     """
-    splits, label, ring = len(net.parent), flow.label, flow.ring
+    splits, label, ring, rest = len(net.parent), flow.label, flow.ring, flow.rest
+    excess, full_end, cursor, first = flow.excess, flow.end, flow.cursor, net.first
     for v in nodes:
         if v < splits:
-            flow.end[v] = 0
-            flow.cursor[v] = net.first[v]
+            full_end[v] = 0
+            cursor[v] = first[v]
         if label[v] < FAR:
-            label[v] = 0 if flow.excess[v] < -dust else FAR - 1
+            label[v] = 0 if excess[v] < -dust else FAR - 1
     list_full(net, flow, nodes)
-    zeros, end, rest = line_up(net, flow, nodes)
-    end = spread_labels(net, flow, zeros, end, rest)
+    zeros, end, left = line_up(net, flow, nodes)
+    end = spread_labels(net, flow, zeros, end, left)
     for v in nodes:
         if label[v] == FAR - 1:
             label[v] = FAR
@@ -42,52 +43,44 @@ def measure(net, flow, nodes, dust):
     waiting = 0
     for k in range(end - 1, -1, -1):
         v = ring[k]
-        if v < splits and flow.excess[v] > dust:
-            flow.rest[waiting] = v
+        if v < splits and excess[v] > dust:
+            rest[waiting] = v
             waiting += 1
             flow.waiting[v] = True
-    ring[:waiting] = flow.rest[:waiting]
+    ring[:waiting] = rest[:waiting]
     return waiting
 
 
-@jit
+@lean
 def list_full(net, flow, nodes):
     """List for each split the full pay nodes that have flow from it."""
-    splits = len(net.parent)
+    splits, come, tail = len(net.parent), net.come, net.tail
+    label, along, fillers, sources = flow.label, flow.along, flow.fillers, flow.sources
+    begin, end, full = flow.begin, flow.end, flow.full
     for fill in range(2):
         total = np.int64(0)
         for v in nodes:
-            if v >= splits:
-                if flow.label[v] == FAR - 1:
-                    enter_full(net, flow, v, fill)
-            elif fill:
-                flow.begin[v] = total
-                total += flow.end[v]
-                flow.end[v] = flow.begin[v]
-
-
-@inline
-def enter_full(net, flow, v, fill):
-    """Count a full pay node with the splits that fill it, or enter it in their lists."""
-    pay = v - len(net.parent)
-    filler = flow.fillers[pay] - ONE
-    if filler >= ONE:
-        for j in range(net.come[pay], net.come[pay + 1]):
-            if flow.along[j] > 0:
+            if v < splits:
                 if fill:
-                    flow.full[flow.end[net.tail[j]]] = v
-                flow.end[net.tail[j]] += 1
-    elif filler >= 0:
-        h = flow.sources[pay]
-        if fill:
-            flow.full[flow.end[h]] = v
-        flow.end[h] += 1
+                    begin[v] = total
+                    total += end[v]
+                    end[v] = begin[v]
+            elif label[v] == FAR - 1 and fillers[v - splits] >= 2 * ONE:
+                for j in range(come[v - splits], come[v - splits + 1]):
+                    if along[j] > 0:
+                        if fill:
+                            full[end[tail[j]]] = v
+                        end[tail[j]] += 1
+            elif label[v] == FAR - 1 and fillers[v - splits] > 0:
+                if fill:
+                    full[end[sources[v - splits]]] = v
+                end[sources[v - splits]] += 1
 
 
-@jit
+@lean
 def line_up(net, flow, nodes):
     """Splits with a deficit, then those that need one; how many, and how many are left."""
-    splits, label, ring = len(net.parent), flow.label, flow.ring
+    splits, label, ring, left = len(net.parent), flow.label, flow.ring, flow.rest
     end = 0
     for v in nodes:
         if v < splits and label[v] == 0:
@@ -96,106 +89,109 @@ def line_up(net, flow, nodes):
     zeros, rest = end, 0
     for v in nodes:
         if v < splits and label[v] == FAR - 1:
-            if needs(net, label, v, 0):
+            if needs(net.head, label, net.first[v], net.last[v], 0):
                 label[v] = 1
                 ring[end] = v
                 end += 1
             else:
-                flow.rest[rest] = v
+                left[rest] = v
                 rest += 1
     return zeros, end, rest
 
 
-@inline
-def needs(net, label, h, distance):
-    """Whether split h needs a pay node at this distance."""
-    for i in range(net.first[h], net.last[h]):
-        if label[net.head[i]] == distance:
+@tiny
+def needs(head, label, first, last, distance):
+    """Whether a pay node among head[first:last] is at this distance."""
+    for i in range(first, last):
+        if label[head[i]] == distance:
             return True
     return False
 
 
-@jit
+@lean
 def spread_labels(net, flow, zeros, end, rest):
-    """Breadth first from the splits in line, against the arcs that can carry more."""
-    splits, ring = len(net.parent), flow.ring
-    begin, distance = 0, 0
-    stop = zeros
+    """Breadth first from the splits in line, against the arcs that can carry more; the end."""
+    splits, ring, label, full = len(net.parent), flow.ring, flow.label, flow.full
+    come, tail, full_begin, full_end = net.come, net.tail, flow.begin, flow.end
+    begin, stop, distance = 0, zeros, 0
     while begin < end:
         pays = 0
         for k in range(begin, stop):
-            if ring[k] < splits:
-                end = measure_split(net, flow, ring[k], end)
-            else:
+            h = ring[k]
+            if h >= splits:
                 pays += 1
+                continue
+            end = note_kin(net, flow, h, end)
+            for i in range(full_begin[h], full_end[h]):
+                if label[full[i]] == FAR - 1:
+                    label[full[i]] = distance + 1
+                    ring[end] = full[i]
+                    end += 1
         if pays > 0 and rest > 0:
             rest, arcs = still_far(net, flow, rest)
             if arcs < LEAP * pays:
                 end = look_down(net, flow, rest, distance, end)
             else:
                 for k in range(begin, stop):
-                    if ring[k] >= splits:
-                        end = measure_pay(net, flow, ring[k], end)
-        begin, distance = stop, distance + 1
+                    v = ring[k] - splits
+                    if v >= 0:
+                        for j in range(come[v], come[v + 1]):
+                            h = tail[j]
+                            if h >= 0 and label[h] == FAR - 1:
+                                label[h] = distance + 1
+                                ring[end] = h
+                                end += 1
         # The splits that need a deficit are at distance 1 already.
-        stop = end
+        begin, stop, distance = stop, end, distance + 1
     return end
 
 
-@jit
-def still_far(net, flow, rest):
-    """Drop from the rest who has a label by now; how many are left, and their arcs."""
-    left, arcs = 0, np.int64(0)
-    for k in range(rest):
-        h = flow.rest[k]
-        if flow.label[h] == FAR - 1:
-            flow.rest[left] = h
-            left += 1
-            arcs += net.last[h] - net.first[h]
-    return left, arcs
-
-
-@jit
-def look_down(net, flow, rest, distance, end):
-    """Let the rest look for pay nodes at this distance: cheaper when few are left."""
-    for k in range(rest):
-        if needs(net, flow.label, flow.rest[k], distance):
-            end = note(flow, flow.rest[k], distance + 1, end)
-    return end
-
-
-@inline
-def note(flow, v, distance, end):
+@tiny
+def note(label, ring, v, distance, end):
     """Label a node that is met for the first time; tell the end of the line."""
-    if flow.label[v] == FAR - 1:
-        flow.label[v] = distance
-        flow.ring[end] = v
-        return end + 1
+    if label[v] == FAR - 1:
+        label[v] = distance
+        ring[end] = v
+        end += 1
     return end
 
 
-@inline
-def measure_split(net, flow, h, end):
-    """Who can send to a split: its kids, and whom it has sent to."""
-    distance = flow.label[h] + 1
+@lean
+def note_kin(net, flow, h, end):
+    """The kids of a split can send to it, and so can the parent that it has sent to."""
+    label, ring = flow.label, flow.ring
+    distance = label[h] + 1
     c = net.kid[h]
     while c >= 0:
         if net.parent[c] == h:
-            end = note(flow, c, distance, end)
+            end = note(label, ring, c, distance, end)
         c = net.twin[c]
     if flow.up[h] > 0:
-        end = note(flow, net.parent[h], distance, end)
-    for k in range(flow.begin[h], flow.end[h]):
-        end = note(flow, flow.full[k], distance, end)
+        end = note(label, ring, net.parent[h], distance, end)
     return end
 
 
-@inline
-def measure_pay(net, flow, v, end):
-    """Who can send to a pay node: the splits that need it."""
-    distance = flow.label[v] + 1
-    pay = v - len(net.parent)
-    for j in range(net.come[pay], net.come[pay + 1]):
-        if net.tail[j] >= 0:
-            end = note(flow, net.tail[j], distance, end)
+@lean
+def still_far(net, flow, rest):
+    """Drop from the rest who has a label by now; how many are left, and their arcs."""
+    label, remaining, first, last = flow.label, flow.rest, net.first, net.last
+    left, arcs = 0, np.int64(0)
+    for k in range(rest):
+        h = remaining[k]
+        if label[h] == FAR - 1:
+            remaining[left] = h
+            left += 1
+            arcs += last[h] - first[h]
+    return left, arcs
+
+
+@lean
+def look_down(net, flow, rest, distance, end):
+    """Let the rest look for pay nodes at this distance: cheaper when few are left."""
+    label, ring, remaining, head = flow.label, flow.ring, flow.rest, net.head
+    first, last = net.first, net.last
+    for k in range(rest):
+        h = remaining[k]
+        if needs(head, label, first[h], last[h], distance):
+            end = note(label, ring, h, distance + 1, end)
     return end

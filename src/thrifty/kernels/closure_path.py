@@ -103,24 +103,25 @@ def _divide(net, flow, nodes, inside, block, worth, cost, blocks, rates):
 @jit
 def change_rate(net, flow, price, nodes, block, change):
     """Move each block to its new rate; the flow stays, but for what pay nodes no longer take."""
+    excess, splits = flow.excess, len(net.parent)
     for v in nodes:
-        flow.excess[v] -= change[block[v]] * price[v]
-        if v >= len(net.parent) and flow.excess[v] > 0:
-            empty(net, flow, v)
+        excess[v] -= change[block[v]] * price[v]
+        if v >= splits and excess[v] > 0:
+            empty(net, flow, v, v - splits)
 
 
 @jit
-def empty(net, flow, v):
+def empty(net, flow, v, pay):
     """Send the excess of a pay node back where it came from."""
-    pay = v - len(net.parent)
+    excess, along, tail = flow.excess, flow.along, net.tail
     for j in range(net.come[pay], net.come[pay + 1]):
-        amount = min(flow.along[j], flow.excess[v])
+        amount = min(along[j], excess[v])
         if amount > 0:
-            flow.excess[v] -= amount
-            flow.excess[net.tail[j]] += amount
-            take(flow, net.tail[j], pay, j, amount)
+            excess[v] -= amount
+            excess[tail[j]] += amount
+            take(along, flow.fillers, flow.sources, tail[j], pay, j, amount)
     # Rounding may leave a trace; a pay node never holds excess.
-    flow.excess[v] = min(flow.excess[v], 0.0)
+    excess[v] = min(excess[v], 0.0)
 
 
 @jit
@@ -159,15 +160,14 @@ def settle(net, nodes, inside, block, low, mu, rates):
 @jit
 def drop_arcs(net, h, block):
     """Move the needs of split h that lie in other blocks behind its last."""
-    i, last = net.first[h], net.last[h]
+    head, place, tail = net.head, net.place, net.tail
+    i, last, own = net.first[h], net.last[h], block[h]
     while i < last:
-        v = net.head[i]
-        if block[v] == block[h]:
+        if block[head[i]] == own:
             i += 1
             continue
         last -= 1
-        net.tail[net.place[i]] = -1
-        place = net.place[i]
-        net.head[i], net.head[last] = net.head[last], v
-        net.place[i], net.place[last] = net.place[last], place
+        tail[place[i]] = -1
+        head[i], head[last] = head[last], head[i]
+        place[i], place[last] = place[last], place[i]
     net.last[h] = last

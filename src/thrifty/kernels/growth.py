@@ -76,7 +76,7 @@ def expand(growth, parent, first, last):
         return
     small, large = by_size(growth, parent)
     count_node(growth, small, features)
-    subtract(growth.hist, growth.slot[small], growth.slot[large], features)
+    subtract(growth.hist, growth.slot[small], growth.slot[large], features, growth.width)
     if len(growth.paid):
         count_unpaid(growth, parent, small, large, features)
     rate(growth, small, features)
@@ -88,7 +88,8 @@ def count_node(growth, node, features):
     """Histogram of the rows of `node`."""
     rows = slice(growth.first[node], growth.last[node])
     out = growth.hist[growth.slot[node]]
-    add_rows(growth.bins, growth.rows[rows], growth.ordered[:, rows], features, out)
+    ordered = growth.ordered[:, rows]
+    add_rows(growth.bins, growth.rows[rows], ordered, features, growth.width, out)
 
 
 @jit
@@ -127,7 +128,8 @@ def advance(growth, inline_work):
     as it likes, and calls again.
     """
     while True:
-        node, feature = choose(growth)
+        full = growth.count[0] + 2 > len(growth.left)  # as many leaves as there is room for
+        node, feature = (-1, -1) if full else choose(growth)
         if node < 0:
             return -1
         split(growth, node, feature)
@@ -271,7 +273,7 @@ def sum_left(growth, node):
     left, feature, slot = growth.left[node], growth.feature[node], growth.slot[node]
     growth.total[left] = 0
     for b in range(256):
-        if growth.goes_left[node, b]:
+        if growth.goes_left[node, b] and (b < growth.width[feature] or b == MISSING):
             target, weight = unpack(growth.hist, slot, feature, b)
             growth.total[left, 0] += target
             growth.total[left, 1] += weight

@@ -6,6 +6,7 @@ two planes hold target and weight.
 
 from __future__ import annotations
 
+from thrifty.kernels.binning import MISSING
 from thrifty.kernels.jit import jit
 from thrifty.kernels.quanta import COUNT_BITS
 
@@ -15,11 +16,15 @@ COUNT_MASK = (1 << COUNT_BITS) - 1
 
 
 @jit
-def add_rows(bins, rows, ordered, features, out):
-    """Histograms of `features` over `rows` into `out` (planes, d, 256); `ordered`: by row."""
+def add_rows(bins, rows, ordered, features, width, out):
+    """Histograms of `features` over `rows` into `out` (planes, d, 256); `ordered`: by row.
+
+    Only the first `width` bins of a feature, and that of the missing value, are ever touched.
+    """
     for plane in range(len(ordered)):
         for feature in features:
-            out[plane, feature] = 0
+            out[plane, feature, : width[feature]] = 0
+            out[plane, feature, MISSING] = 0
         k = 0
         # Four features a pass: row number and quantum are loaded once for the four.
         while k + 4 <= len(features):
@@ -49,13 +54,14 @@ def add_one(bins, rows, quanta, out):
 
 
 @jit
-def subtract(hist, small, large, features):
+def subtract(hist, small, large, features, width):
     """Leave in slot `large`, which holds the parent, what is not in its child `small`."""
     for plane in range(hist.shape[1]):
         for feature in features:
             parent, child = hist[large, plane, feature], hist[small, plane, feature]
-            for b in range(256):
+            for b in range(width[feature]):
                 parent[b] -= child[b]
+            parent[MISSING] -= child[MISSING]
 
 
 @jit

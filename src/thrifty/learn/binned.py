@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.kernels.binning import SAMPLE, bin_table
+from thrifty.kernels.binning import MISSING, SAMPLE, bin_table
 
 __all__ = ["Binned"]
 
@@ -37,8 +37,19 @@ class Binned:
 
     @property
     def width(self) -> NDArray[np.int64]:
-        """Number of bins of each ordered feature, the missing value not counted."""
-        return np.array([len(edges) + 1 for edges in self.edges], dtype=np.int64)
+        """Number of bins of each feature, the missing value not counted."""
+        ordered = np.array([len(edges) + 1 for edges in self.edges], dtype=np.int64)
+        return np.where(self.categorical, MISSING, ordered)
+
+    def part(self, rows: NDArray[np.intp]) -> Self:
+        """The same bins of some of the rows."""
+        bins = np.ascontiguousarray(self.bins[:, rows])
+        return type(self)(bins, self.edges, self.categorical)
+
+    def bins_of(self, X: NDArray[np.floating]) -> NDArray[np.uint8]:
+        """The bins (d, m) of further encoded rows."""
+        bins: NDArray[np.uint8] = bin_table(X, self.categorical, edges=self.edges)[0]
+        return bins
 
     @cached_property
     def uppers(self) -> NDArray[np.float64]:

@@ -25,6 +25,7 @@ class Bought:
 
     def __init__(self, prices: BoundPrices, rows: int, charge: str) -> None:
         self.prices = prices
+        self.rows = rows
         self.charge = charge
         each = rows if charge == "example" else 0
         groups = len(prices.shared)
@@ -40,3 +41,12 @@ class Bought:
         # Group -1, no group, reads the last entry: a shared price of 0.
         entry = np.append(np.where(entered[:-1], 0.0, shared), 0.0)
         return np.where(self.features > 0, 0.0, self.prices.own + entry[group])
+
+    def owed(self, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """What all rows, or their weights, would pay now to read each feature, (d,)."""
+        if self.charge == "model":
+            return self.due() * (self.rows if weight is None else weight.sum())
+        each = np.ones(self.rows) if weight is None else weight
+        group, shared = self.prices.group, self.prices.shared
+        entry = np.append(shared * ((self.group_paid == 0) @ each), 0.0)
+        return np.asarray(self.prices.own * ((self.paid == 0) @ each) + entry[group])

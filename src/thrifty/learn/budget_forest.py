@@ -14,20 +14,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state, compute_sample_weight
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from thrifty.bundle import Predictor, Schema
 from thrifty.costs import BoundPrices, Prices
-from thrifty.learn.base import PricedEstimator
 from thrifty.learn.binned import Binned
 from thrifty.learn.deep_forest import constant_forest, freeze_trees
 from thrifty.learn.forest_prefixes import Ballot, Tally
 from thrifty.learn.greedy_trees import SPLITS, GreedyTrees, Rules
 from thrifty.learn.impurities import Impurity, ThresholdPairs
 from thrifty.learn.point import Point
-from thrifty.learn.targets import Labels
+from thrifty.learn.priced_classifier import PricedClassifier
 from thrifty.model import Forest
 
 __all__ = ["BudgetForestClassifier"]
@@ -62,7 +60,7 @@ class Task:
         return constant_forest(counts / counts.sum(), self.X.shape[1])
 
 
-class BudgetForestClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
+class BudgetForestClassifier(PricedClassifier):
     """A random forest of deep trees that reach pure leaves by cheap questions.
 
     Parameters
@@ -228,10 +226,6 @@ class BudgetForestClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[
         # Stable: of points that cost the same, the larger alpha comes first, the constant before.
         return iter(sorted(points, key=lambda point: point.bill))
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities (n, K) in the order of `classes_`."""
-        return self.predictor_.predict_proba(self._checked(X))
-
     @property
     def _impurity(self) -> Impurity:
         return self.impurity or ThresholdPairs()
@@ -243,20 +237,12 @@ class BudgetForestClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[
 
     def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
         self._validate_params()
-        schema, prices, rows = self._read(X)
-        labels = Labels.of(y, len(rows))
-        self.classes_ = labels.classes
-        weight = self._weights(sample_weight, rows)
-        if self.class_weight is not None:
-            balance = compute_sample_weight(self.class_weight, labels.classes[labels.codes])
-            weight = balance if weight is None else weight * balance
-        rows, codes, weight = self._kept(weight, rows, labels.codes)
-        return Task(schema, prices, rows, codes, weight, labels.classes)
+        schema, prices, rows, codes, weight = self._read_labeled(X, y, sample_weight)
+        return Task(schema, prices, rows, codes, weight, self.classes_)
 
     def _ballot(self, task: Task, validation: tuple[Any, Any]) -> Ballot:
         rows = task.schema.encode(self._as_table(validation[0], reset=False))
-        labels = Labels(task.classes, np.empty(0, np.int64))
-        return Ballot(rows, labels.recode(validation[1], len(rows)))
+        return Ballot(rows, self._codes(validation[1], len(rows)))
 
     def _trees(self, task: Task, random: Any) -> GreedyTrees:
         d = task.X.shape[1]

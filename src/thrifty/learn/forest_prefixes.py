@@ -9,10 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
-from thrifty.learn.prefixes import Prefix
 from thrifty.model import Forest
 
-__all__ = ["Ballot", "Tally"]
+__all__ = ["Ballot", "Prefix", "Tally"]
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """The first `trees` trees and their figures on the validation rows."""
+
+    trees: int
+    bill: float
+    loss: float
+    quality: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,14 +135,15 @@ class ForestPruner(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _forests(self, task: Task) -> Iterable[tuple[dict[str, Any], Forest]]:
-        """Knobs and forests over the whole range."""
+        """Knobs and forests over the whole range, each a pruning of the next."""
 
     def _points(
         self, task: Task, forests: Iterable[tuple[dict[str, Any], Forest]]
     ) -> Iterator[Point]:
-        points = [self._point(task, knob, forest) for knob, forest in forests]
-        constant = self._point(task, {}, prune(task.forest, task.nothing))
-        return iter([constant, *sorted(points, key=lambda point: point.bill)])
+        # One at a time: thousands of forests together may not fit in memory.
+        yield self._point(task, {}, prune(task.forest, task.nothing))
+        for knob, forest in forests:
+            yield self._point(task, knob, forest)
 
     def _point(self, task: Task, knob: dict[str, Any], forest: Forest) -> Point:
         model = self._predictor_of(task, forest, knob)

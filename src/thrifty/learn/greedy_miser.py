@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -27,19 +28,16 @@ from thrifty.learn.base import PricedEstimator
 from thrifty.learn.binned import Binned
 from thrifty.learn.boosting import Boosting
 from thrifty.learn.bought import Bought
+from thrifty.learn.continuation import Continuation
+from thrifty.learn.followed import Followed, Stop
 from thrifty.learn.grower import Grower
 from thrifty.learn.held_out import HeldOut
 from thrifty.learn.losses import Loss
 from thrifty.learn.point import Point
-from thrifty.learn.prefixes import useful_prefixes
 from thrifty.learn.watch import Watch, boost
 from thrifty.model import Forest
 
 __all__ = ["GreedyMiser", "Task"]
-
-# The path: penalties from the largest at which anything is bought down to this share of it, and 0.
-SMALLEST_PENALTY = 1e-4
-PENALTIES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,28 +112,34 @@ class GreedyMiser(PricedEstimator):
     def _path(
         self, task: Task, validation: Sequence[Any], penalties: Sequence[float] | None
     ) -> Iterator[Point]:
+        levels, last = _levels(penalties)
         held_out = self._held_out(task, validation)
         binned = self._bin(task)
-        if penalties is None:
-            penalties = self._penalties(task, binned)
-        ordered = sorted(penalties, reverse=True)
-        forests: list[Forest | None] = [None] * len(ordered)
-
-        def learn(first: int, last: int) -> None:
-            for k in range(first, last):
-                forests[k] = self._learn(task, binned, ordered[k], Watch(held_out))
-
-        # The penalties do not depend on each other: a thread takes one after the other.
-        run(learn, blocks(len(ordered), 1))
-        points: list[Point] = []
-        for penalty, forest in zip(ordered, forests, strict=True):
-            assert forest is not None
-            for prefix in useful_prefixes(forest, held_out, task.prices):
-                if prefix.trees or not points:
-                    model = self._predictor_of(task, forest.prefix(prefix.trees), penalty)
-                    points.append(Point(model.knob or {}, model, prefix.bill, prefix.quality))
-        # Stable: of points that cost the same, the larger penalty comes first, the constant before.
+        bins = binned.bins_of(held_out.X)
+        falling, staying = (self._continuation(task, binned, held_out, bins) for _ in range(2))
+        jobs = (partial(falling.fall, levels), partial(staying.stay, last))
+        # The two do not depend on each other: a thread takes one.
+        run(lambda job, _: jobs[job](), blocks(2, 1))
+        points = self._points(task, falling)
+        # Both start from the constant.
+        points += self._points(task, staying)[min(len(points), 1) :]
+        # Stable: of points that cost the same, those of the falling penalty come first.
         return iter(sorted(points, key=lambda point: point.bill))
+
+    def _continuation(
+        self, task: Task, binned: Binned, held_out: HeldOut, bins: NDArray[np.uint8]
+    ) -> Continuation:
+        followed = Followed(held_out, task.prices, bins, task.loss.start())
+        boosting = self._boosting(task, binned, 0.0, followed)
+        return Continuation(boosting, followed, self.n_estimators)
+
+    def _points(self, task: Task, continuation: Continuation) -> list[Point]:
+        forest = continuation.boosting.freeze()
+        return [self._point(task, forest, stop) for stop in continuation.followed.stops()]
+
+    def _point(self, task: Task, forest: Forest, stop: Stop) -> Point:
+        model = self._predictor_of(task, forest.prefix(stop.trees), stop.penalty)
+        return Point(model.knob or {}, model, stop.bill, stop.quality)
 
     def _bin(self, task: Task) -> Binned:
         categorical = np.array([column.categories is not None for column in task.schema.columns])
@@ -143,38 +147,31 @@ class GreedyMiser(PricedEstimator):
 
     def _learn(self, task: Task, binned: Binned, penalty: float, watch: Watch | None) -> Forest:
         """Algorithm 3: one purse, then tree after tree."""
-        bought = Bought(task.prices, len(task.X), self.charge)
-        grower = self._grower(task, binned, bought, penalty, self.max_depth)
-        return boost(Boosting(task.loss, grower, self.learning_rate), self.n_estimators, watch)
+        return boost(self._boosting(task, binned, penalty), self.n_estimators, watch)
 
-    def _grower(
-        self, task: Task, binned: Binned, bought: Bought, penalty: float, max_depth: int
-    ) -> Grower:
-        return Grower(
+    def _boosting(
+        self, task: Task, binned: Binned, penalty: float, followed: Followed | None = None
+    ) -> Boosting:
+        grower = Grower(
             binned,
-            bought,
+            Bought(task.prices, len(task.X), self.charge),
             penalty=penalty,
-            max_depth=max_depth,
+            max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
             weight=task.weight,
         )
-
-    def _penalties(self, task: Task, binned: Binned) -> list[float]:
-        """Geometric from the largest penalty at which a first split still pays, and 0."""
-        bought = Bought(task.prices, len(task.X), "model")
-        grower = self._grower(task, binned, bought, 0.0, max_depth=1)
-        start = np.repeat(task.loss.start()[:, np.newaxis], len(task.X), axis=1)
-        due = bought.due()
-        priced = due > 0
-        largest = 0.0
-        for target in task.loss.derivatives(start)[0]:
-            gain = grower.grow(target).gain[0]
-            worth = gain[priced] / (2.0 * grower.rows_weight * due[priced])
-            largest = max(largest, float(worth.max(initial=0.0)))
-        if largest == 0.0:
-            return [0.0]
-        return [*np.geomspace(0.75 * largest, largest * SMALLEST_PENALTY, PENALTIES).tolist(), 0.0]
+        return Boosting(task.loss, grower, self.learning_rate, followed)
 
     def _predictor_of(self, task: Task, forest: Forest, penalty: float) -> Predictor:
         knob = {"penalty": float(penalty), "trees": len(forest.roots)}
         return self._freeze(forest, task.schema, task.prices, task.classes, knob)
+
+
+def _levels(penalties: Sequence[float] | None) -> tuple[list[float] | None, float]:
+    """The penalties to fall through, None for those that buy something, and that of a run apart."""
+    if penalties is None:
+        return None, 0.0
+    if not len(penalties):
+        raise DataError("penalties: give at least one")
+    *levels, last = sorted(set(penalties), reverse=True)
+    return levels, last

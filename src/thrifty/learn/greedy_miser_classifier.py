@@ -7,8 +7,6 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
 
 from thrifty.costs import Prices
@@ -16,7 +14,7 @@ from thrifty.learn.greedy_miser import GreedyMiser, Task
 from thrifty.learn.held_out import HeldOut
 from thrifty.learn.losses import LogLoss, Loss, SquaredHinge
 from thrifty.learn.point import Point
-from thrifty.learn.targets import Labels
+from thrifty.learn.priced_classifier import PricedClassifier
 from thrifty.model import Forest
 from thrifty.model.links import apply_link
 
@@ -25,7 +23,7 @@ __all__ = ["GreedyMiserClassifier"]
 LOSSES = {"log_loss": LogLoss, "squared_hinge": SquaredHinge}
 
 
-class GreedyMiserClassifier(ClassifierMixin, GreedyMiser):  # type: ignore[misc]
+class GreedyMiserClassifier(PricedClassifier, GreedyMiser):
     """Boosted trees that buy a feature only where it saves more loss than it costs.
 
     Parameters
@@ -133,11 +131,17 @@ class GreedyMiserClassifier(ClassifierMixin, GreedyMiser):  # type: ignore[misc]
         sample_weight: Any = None,
         penalties: Sequence[float] | None = None,
     ) -> Iterator[Point]:
-        """Operating points over a range of penalties, cheapest first.
+        """Operating points from two runs of boosting, cheapest first.
 
-        Every prefix of the trees of each penalty is a candidate; it is left out where a cheaper
-        prefix of the same penalty has no more validation loss. The first point is the constant,
-        at bill 0. The penalties share the binned table. Quality is the accuracy.
+        In one run the penalty falls. It starts just below the largest at which anything is bought;
+        when a set of features has had its rounds, it falls to just below the largest at which
+        something more is bought. The trees so far are kept, so what is bought is nested; steps
+        are twice the `learning_rate`, as each set has few rounds. The other run is the fit with
+        penalty 0 and early stopping. Neither has more than `n_estimators` rounds. Every prefix of
+        the trees of a run is a candidate; it is left out where one of the same run that costs no
+        more has no more validation loss. The first point is the constant, at bill 0. The knob of
+        a point is its number of trees, and the penalty at which the last of them was grown.
+        Quality is the accuracy.
 
         Parameters
         ----------
@@ -146,13 +150,10 @@ class GreedyMiserClassifier(ClassifierMixin, GreedyMiser):  # type: ignore[misc]
         validation : (Xv, yv)
             Rows on which bill and quality are measured and boosting is stopped.
         penalties : sequence of float, optional
-            Instead of a geometric range from the largest useful one, and 0.
+            The penalties to fall through, from the largest on; the smallest has the run of
+            its own, so a single one gives prefixes of the fit with it.
         """
         return self._path(self._task(X, y, sample_weight), validation, penalties)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities (n, K) in the order of `classes_`."""
-        return self.predictor_.predict_proba(self._checked(X))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Summed trees before the link: (n,) for two classes, (n, K) for more."""
@@ -162,16 +163,9 @@ class GreedyMiserClassifier(ClassifierMixin, GreedyMiser):  # type: ignore[misc]
 
     def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
         self._validate_params()
-        schema, prices, rows = self._read(X)
-        labels = Labels.of(y, len(rows))
-        self.classes_ = labels.classes
-        weight = self._weights(sample_weight, rows)
-        if self.class_weight is not None:
-            balance = compute_sample_weight(self.class_weight, labels.classes[labels.codes])
-            weight = balance if weight is None else weight * balance
-        rows, codes, weight = self._kept(weight, rows, labels.codes)
-        loss = self._loss(codes, weight, len(labels.classes))
-        return Task(schema, prices, rows, loss, weight, labels.classes)
+        schema, prices, rows, codes, weight = self._read_labeled(X, y, sample_weight)
+        loss = self._loss(codes, weight, len(self.classes_))
+        return Task(schema, prices, rows, loss, weight, self.classes_)
 
     def _loss(
         self, codes: NDArray[np.int64], weight: NDArray[np.float64] | None, n_classes: int
@@ -180,7 +174,7 @@ class GreedyMiserClassifier(ClassifierMixin, GreedyMiser):  # type: ignore[misc]
 
     def _held_out(self, task: Task, validation: Sequence[Any]) -> HeldOut:
         rows = self._validation_rows(task, validation)
-        codes = Labels(self.classes_, np.empty(0, np.int64)).recode(validation[1], len(rows))
+        codes = self._codes(validation[1], len(rows))
 
         def accuracy(raw: NDArray[np.float64]) -> float:
             return float(np.mean(apply_link(task.loss.link, raw).argmax(axis=1) == codes))

@@ -41,6 +41,10 @@ class Grower:
         Smallest weight of a leaf.
     weight : array (n,) or None
         Weights of the rows.
+    max_leaves : int or None
+        Largest number of leaves; the best splits come first.
+    features : int array or None
+        The features that trees may read; None for all.
     """
 
     def __init__(
@@ -52,12 +56,15 @@ class Grower:
         max_depth: int = 4,
         min_samples_leaf: float = 20,
         weight: NDArray[np.float64] | None = None,
+        max_leaves: int | None = None,
+        features: NDArray[np.int64] | None = None,
     ) -> None:
         self.binned, self.bought, self.weight = binned, bought, weight
+        self.features = features
         self.rate = 2.0 * penalty
         self.min_samples_leaf = min_samples_leaf
         self.rows_weight = binned.bins.shape[1] if weight is None else float(weight.sum())
-        self.growth = self._allocate(max_depth)
+        self.growth = self._allocate(max_depth, max_leaves)
 
     def grow(self, target: NDArray[np.float64]) -> Growth:
         """Fit one tree to `target` by least squares minus the price of what it buys.
@@ -75,6 +82,13 @@ class Grower:
             parent = advance(growth, inline)
             if parent < 0:
                 return growth
+
+    def gains(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Raw gain of the best split of all rows on each feature; nothing is bought."""
+        growth = self._start(target)._replace(active=np.arange(len(self.binned.bins)))
+        plant(growth)
+        run(partial(expand, growth, -1), blocks(len(growth.active), _share(len(growth.active))))
+        return np.asarray(growth.gain[0])
 
     def values(
         self, gradient: NDArray[np.float64], hessian: NDArray[np.float64] | None, damping: float
@@ -121,6 +135,8 @@ class Grower:
 
     def _active(self, own: NDArray[np.float64], most: float) -> NDArray[np.int64]:
         """Features that this tree may come to use: bought, or cheaper than all there is to gain."""
+        if self.features is not None:
+            return self.features
         if self.bought.charge == "example":
             return np.arange(len(own))
         return np.flatnonzero((self.bought.features > 0) | (own < most))
@@ -128,13 +144,16 @@ class Grower:
     @staticmethod
     def _owed(paid: NDArray[np.uint8], quanta: NDArray[np.int64]) -> NDArray[np.int64]:
         """Weight, in quanta, of the rows that have not paid for each feature or group."""
+        if not len(paid):
+            return np.zeros(0, dtype=np.int64)
         weight = np.ones_like(quanta[0]) if len(quanta) == 1 else quanta[1]
         return np.array([weight[row == 0].sum() for row in paid], dtype=np.int64)
 
-    def _allocate(self, max_depth: int) -> Growth:
+    def _allocate(self, max_depth: int, max_leaves: int | None) -> Growth:
         d, n = self.binned.bins.shape
-        open_leaves = min(1 << (max_depth - 1), max(n, 1))
-        nodes = min((2 << max_depth) - 1, 2 * n + 1)
+        leaves = min(1 << max_depth, n + 1, max_leaves or n + 1)
+        open_leaves = min(1 << (max_depth - 1), max(n, 1), leaves)
+        nodes = 2 * leaves - 1
         planes = len(quantize(np.zeros(n), self.weight)[0])
         bought = self.bought
         return Growth(

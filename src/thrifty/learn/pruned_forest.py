@@ -31,10 +31,20 @@ __all__ = ["PrunedForestClassifier"]
 # Prunings whose bills differ by less than this share of the largest bill are one point.
 MIN_STEP = 0.005
 
-SOLVERS: dict[str, Callable[[Pruning, float], Mask]] = {
-    "path": lambda pruning, penalty: pruning.penalties > penalty,
-    "cut": lambda pruning, penalty: pruning.solve(penalty),
-    "primal_dual": lambda pruning, penalty: solve_dual(pruning, penalty).keep,
+# A bill that is above the budget by no more than this share of it is above by rounding.
+CRUMB = 1e-9
+
+
+def _approximate(pruning: Pruning, penalty: float) -> tuple[Mask, float]:
+    found = solve_dual(pruning, penalty)
+    return found.keep, found.gap
+
+
+# The pruning for one penalty, and what a better one could at most be better by.
+SOLVERS: dict[str, Callable[[Pruning, float], tuple[Mask, float]]] = {
+    "path": lambda pruning, penalty: (pruning.penalties > penalty, 0.0),
+    "cut": lambda pruning, penalty: (pruning.solve(penalty), 0.0),
+    "primal_dual": _approximate,
 }
 
 
@@ -100,12 +110,14 @@ class PrunedForestClassifier(ForestPruner):
         Labels in the order of the columns of `predict_proba`.
     model_ : thrifty.model.Forest
         The pruned forest.
+    gap_ : float
+        What error + penalty * mean bill could at most be lower by; 0 but for "primal_dual".
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from thrifty.learn.pruned_forest import PrunedForestClassifier
+    >>> from thrifty import PrunedForestClassifier
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(600, 4))
     >>> y = X[:, 0] + 0.5 * X[:, 1] > 0
@@ -163,6 +175,8 @@ class PrunedForestClassifier(ForestPruner):
         min_step : float
             Step of the bill, as a share of the largest; 0 gives every pruning.
         """
+        if not 0 <= min_step <= 1:
+            raise DataError(f"min_step: {min_step!r} is no share; give a number from 0 to 1")
         task = self._task(X, y, sample_weight, validation)
         return self._points(task, self._forests(task, min_step))
 
@@ -177,7 +191,7 @@ class PrunedForestClassifier(ForestPruner):
         if not budget >= 0:
             raise BudgetError(f"budget: {budget!r} is negative; the constant costs 0")
         solved, task = self._solved, self._solved.task
-        number = int(np.searchsorted(solved.bills, budget, side="right")) - 1
+        number = int(np.searchsorted(solved.bills, budget * (1 + CRUMB), side="right")) - 1
         if number < 0:
             return self._predictor_of(task, prune(task.forest, task.nothing), {"budget": budget})
         penalty = solved.below(number)
@@ -187,7 +201,7 @@ class PrunedForestClassifier(ForestPruner):
     def _chosen(self, task: Task) -> tuple[dict[str, Any], Forest]:
         pruning = self._pruning(task)
         self._solved = Solved.of(task, pruning) if self.solver == "path" else None
-        keep = SOLVERS[self.solver](pruning, self.penalty)
+        keep, self.gap_ = SOLVERS[self.solver](pruning, self.penalty)
         return {"penalty": float(self.penalty)}, prune(task.forest, keep)
 
     def _pruning(self, task: Task) -> Pruning:

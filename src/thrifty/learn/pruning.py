@@ -16,12 +16,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
+from thrifty.errors import DataError
 from thrifty.kernels import closure_arcs as arcs
 from thrifty.kernels.closure_path import all_closures, best_closure
 from thrifty.model import Forest
@@ -34,6 +35,9 @@ Mask = NDArray[np.bool_]
 
 # Sums of worth, and sums of costs, stay below 2 to this power.
 BITS = 60
+MOST_ARCS = 2**31 - 1
+# Errors of a row add up along its way: room for ways of this length.
+DEEPEST = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,8 @@ class Pruning:
         The problem: parent of each split, and its pay nodes head[first[h]:first[h + 1]].
     worth, cost : arrays of int64
         Of the splits, then of the pay nodes.
+    steps : array of int64
+        The part of the cost of the splits that is on no bill: passing them.
     worth_unit, cost_unit : float
         Error per row and tree, and mean bill, that one of these counts for.
     """
@@ -58,6 +64,7 @@ class Pruning:
     head: NDArray[np.int32]
     worth: Ints
     cost: Ints
+    steps: Ints
     worth_unit: float
     cost_unit: float
 
@@ -81,20 +88,23 @@ class Pruning:
         order = arcs.depth_first(parent, forest.nodes["child"])
         last, times = _distinct(arcs.ends(forest.leaves(X), parent, number), order)
         columns, price = _columns(forest, parent, number, prices)
-        step = np.full(len(parent), step_price)
-        step[forest.roots] += prices.evaluation
-        most = float(price.sum()) + float(step[number >= 0].sum())
+        kept = number >= 0
+        standing = forest.roots[kept[forest.roots]]
+        most = float(price.sum()) + prices.evaluation * len(standing) + step_price * kept.sum()
         unit = _unit(len(X) * most)
-        whole = np.rint(price / unit).astype(np.int64)
-        slope = np.zeros(len(above), dtype=np.int64)
-        steps = np.rint(step / unit).astype(np.int64)
-        degree = arcs.count_arcs(last, parent, number, columns, times, whole, steps, slope)
+        whole, evaluation, step = (_whole(p, unit) for p in (price, prices.evaluation, step_price))
+        degree, slope, passed = arcs.count_arcs(
+            last, parent, number, columns, times, whole, len(above)
+        )
+        _refuse_too_many(degree)
         cost, first, head = arcs.fill_arcs(
             last, parent, number, columns, times, whole, degree, len(above)
         )
+        steps = step * passed
+        slope[number[standing]] += evaluation * len(X)
         return cls(
             number, above, first, head, np.concatenate([worth, np.zeros_like(cost)]),
-            np.concatenate([slope, cost]), worth_unit, unit / len(X),
+            np.concatenate([slope + steps, cost]), steps, worth_unit, unit / len(X),
         )  # fmt: skip
 
     def solve(self, penalty: float) -> Mask:
@@ -102,7 +112,8 @@ class Pruning:
         # As fine as whole numbers can be, so that the rounding of the costs does not matter.
         total = int(np.maximum(self.worth, 0).sum())
         fine = 1 << max(0, BITS - total.bit_length())
-        rate = penalty * (self.cost_unit / self.worth_unit) * fine
+        # Beyond 2^BITS nothing that costs is worth it, and infinity times nothing is no number.
+        rate = min(penalty * (self.cost_unit / self.worth_unit) * fine, 2.0**BITS)
         cost = np.rint(np.minimum(rate * self.cost, 2.0**BITS)).astype(np.int64)
         weight = self.worth * fine - cost
         return self.spread(best_closure(self.parent, self.first, self.head, weight))
@@ -119,12 +130,17 @@ class Pruning:
         return np.append(self.rates[: len(self.parent)], 0.0)[self.number]
 
     def breakpoints(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Penalties at which the best pruning changes, decreasing, and the mean bill below each."""
+        """Penalties at which the best pruning changes, decreasing, and the mean bill below each.
+
+        Steps are on no bill.
+        """
         order = np.argsort(-self.rates, kind="stable")
         rates = self.rates[order]
         last = np.flatnonzero(np.append(rates[1:] != rates[:-1], True)) if len(rates) else order
-        bills = np.cumsum(self.cost[order])[last] * self.cost_unit
-        return rates[last], bills.astype(np.float64)
+        billed = self.cost.copy()
+        billed[: len(self.steps)] -= self.steps
+        bills = np.cumsum(billed[order])[last].astype(np.float64) * self.cost_unit
+        return rates[last], bills
 
     def value(self, keep: Mask, penalty: float) -> float:
         """What the pruning saves of the error, less the penalty of its costs."""
@@ -151,14 +167,10 @@ def node_gains(
 
     A node answers with its largest value. A node that no row passes saves nothing.
     """
-    share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / weight.sum()
-    trees = max(len(forest.roots), 1)
-    if weight is None:
-        whole, unit = np.ones(len(X), dtype=np.int64), 1.0 / (len(X) * trees)
-    else:
-        unit = _unit(2.0 * trees)
-        whole = np.rint(share / unit).astype(np.int64)
-        unit /= trees
+    weight = np.ones(len(X)) if weight is None else weight
+    total = float(weight.sum()) * max(len(forest.roots), 1)
+    unit = _unit(DEEPEST * total)
+    whole = _whole(weight, unit)
     parent = arcs.find_parents(forest.nodes["child"])
     answer = forest.values.argmax(axis=1)
     errors = arcs.error_sums(forest.leaves(X), parent, answer, codes, whole)
@@ -166,7 +178,21 @@ def node_gains(
     split = np.flatnonzero(~is_leaf(forest.nodes))
     child = forest.nodes["child"][split]
     gain[split] = errors[split] - errors[child] - errors[child + 1]
-    return gain, unit
+    return gain, unit / total
+
+
+def _whole(price: Any, unit: float) -> Any:
+    return np.rint(price / unit).astype(np.int64)
+
+
+def _refuse_too_many(degree: NDArray[np.int32]) -> None:
+    """Arcs are numbered by int32."""
+    arcs = int(degree.sum(dtype=np.int64))
+    if arcs >= MOST_ARCS:
+        raise DataError(
+            f"validation: {arcs} uses of features by rows in trees are too many to prune for, "
+            f"the limit is {MOST_ARCS}; give fewer rows or fewer trees"
+        )
 
 
 def _unit(total: float) -> float:

@@ -22,25 +22,34 @@ class Watch:
     ----------
     held_out : HeldOut
         The validation rows.
+    patience : int
+        Rounds without a smaller loss after which it is tired.
     """
 
-    def __init__(self, held_out: HeldOut) -> None:
-        self.X, self.loss = held_out.X, held_out.loss
+    def __init__(self, held_out: HeldOut, patience: int = PATIENCE) -> None:
+        self.X, self.loss, self.patience = held_out.X, held_out.loss, patience
         self.losses: list[float] = []
+        self.best_raw = np.empty((0, len(held_out.X)))
         self._raw: NDArray[np.float64] | None = None
 
     def look(self, forest: Forest) -> None:
         """Catch up with the rounds that `forest` has gained."""
         if self._raw is None:
             self._raw = np.repeat(forest.base[:, np.newaxis], len(self.X), axis=1)
-            self.losses.append(self.loss.value(self._raw))
+            self._note(self._raw)
         k = self.loss.outputs
         first = (len(self.losses) - 1) * k
         leaves = forest.leaves(self.X, first)
         for tree, leaf in enumerate(leaves, start=first):
             self._raw[forest.outputs[tree]] += forest.values[leaf, 0]
             if (tree + 1) % k == 0:
-                self.losses.append(self.loss.value(self._raw))
+                self._note(self._raw)
+
+    def _note(self, raw: NDArray[np.float64]) -> None:
+        """Keep the loss, and the outputs (k, n) where it is the least."""
+        self.losses.append(self.loss.value(raw))
+        if self.best == len(self.losses) - 1:
+            self.best_raw = raw.copy()
 
     @property
     def best(self) -> int:
@@ -50,7 +59,7 @@ class Watch:
     @property
     def tired(self) -> bool:
         """Whether the loss has not fallen for a long time."""
-        return len(self.losses) - 1 - self.best >= PATIENCE
+        return len(self.losses) - 1 - self.best >= self.patience
 
 
 def boost(boosting: Boosting, rounds: int, watch: Watch | None) -> Forest:

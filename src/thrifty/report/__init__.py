@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thrifty.report.facts import facts
+from thrifty.report.facts import facts, facts_of
 from thrifty.report.page import page, write
 
-__all__ = ["facts", "page", "write"]
+__all__ = ["facts", "facts_of", "page", "write"]

@@ -1,36 +1,34 @@
-"""One test example walked from the first question to the answer, and told in words."""
+"""One example walked from the first question to the answer, and told in words."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from thrifty.bundle import NamedWalk, Purchase, Receipt
+from thrifty.bundle import NamedWalk, Predictor, Purchase, Receipt
 from thrifty.costs.money import money
-from thrifty.frontier import BudgetFit
-from thrifty.frontier.parts import plain
+from thrifty.frontier.parts import Rows, plain
 
 __all__ = ["example"]
 
 
-def example(found: BudgetFit, i: int) -> dict[str, Any]:
-    """Facts of the walk of the i-th test row."""
-    walk = _walk(found, i)
+def example(predictor: Predictor, rows: Rows, i: int) -> dict[str, Any]:
+    """Facts of the walk of the i-th row."""
+    walk = _walk(predictor, rows.row(i))
     receipt = walk.receipt
-    model = found.chosen.model
     told = {
-        "row": int(found.test.index[i]),
-        "truth": _json(plain(found.test.y[i])),
+        "row": int(rows.index[i]),
+        "truth": _json(plain(rows.y[i])),
         "answer": walk.answer,
-        "probability": None if model.classes is None else float(walk.scores.max()),
+        "probability": None if predictor.classes is None else float(walk.scores.max()),
         "purchases": [_purchase(purchase) for purchase in receipt.purchases],
         "total": receipt.total,
     }
     return {**told, "story": _story(told, receipt)}
 
 
-def _walk(found: BudgetFit, i: int) -> NamedWalk:
-    walk, values = found.chosen.model.walk(), found.test.row(i)
+def _walk(predictor: Predictor, values: dict[str | int, Any]) -> NamedWalk:
+    walk = predictor.walk()
     while walk.asks:
         # One by one, as a careful buyer would: the order of the receipt is then the order asked.
         walk.tell({walk.asks[0]: values[walk.asks[0]]})

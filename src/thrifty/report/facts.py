@@ -1,28 +1,24 @@
 """The facts of a fit as a plain dict: all that a page or a program may want to tell.
 
-Every number is computed here, and everything in the dict can be written as JSON.
+Every number is computed here or in `answers`, and everything in the dict can be written as JSON.
 """
 
 from __future__ import annotations
 
 import platform
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thrifty import __version__
 from thrifty.bundle import Predictor
-from thrifty.frontier import BudgetFit, undominated
-from thrifty.learn import Point
-from thrifty.report.examples import example
-from thrifty.report.words import assumptions, headline
+from thrifty.frontier import BudgetFit, CurvePoint
+from thrifty.frontier.parts import Rows
+from thrifty.frontier.quality import quality
+from thrifty.report.answers import answers
+from thrifty.report.words import assumptions, headline, measured
 
-__all__ = ["facts"]
-
-# Bars of the distribution of bills.
-BARS = 10
+__all__ = ["facts", "facts_of"]
 
 
 def facts(
@@ -50,42 +46,87 @@ def facts(
     Examples
     --------
     >>> import numpy as np
+    >>> from thrifty import GreedyMiserClassifier
     >>> from thrifty.frontier import fit_budget
     >>> from thrifty.report import facts
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> told = facts(fit_budget(X, X[:, 0] > 0, budget=1), target="sign")
+    >>> found = fit_budget(X, X[:, 0] > 0, budget=1, learners=[GreedyMiserClassifier()])
+    >>> told = facts(found, target="sign")
     >>> told["asked"]["target"], told["asked"]["task"], told["bills"]["mean"]
     ('sign', 'classification', 1.0)
     """
-    model = found.chosen.model
-    used, bills = model.used(found.test.X), model.bill(found.test.X)
     return {
         "title": title,
         "headline": headline(found),
-        "asked": _asked(found, target, source),
-        "chosen": _told(found.chosen, found.held_out.bill, found.held_out.quality),
-        "baseline": _told(
-            found.baseline, found.baseline_held_out.bill, found.baseline_held_out.quality
-        ),
+        "asked": {**_asked(found), "target": target, "source": source},
+        "chosen": _chosen(found),
+        "baselines": [asdict(baseline) for baseline in found.baselines],
         "frontier": _frontier(found),
-        "points": [{"bill": point.bill, "quality": point.quality} for point in found.points],
-        "bought": _bought(model, used),
-        "bills": _bills(bills),
-        "examples": [example(found, int(row)) for row in _spread(bills)],
-        "provenance": _provenance(found),
+        "points": [_point(point) for point in found.curve.points],
+        "laps": [asdict(lap) for lap in found.estimator.laps_],
+        **answers(found.predictor, found.test),
+        "provenance": _provenance(found.predictor, found.seed, found.data),
         "assumptions": assumptions(found, note),
     }
 
 
-def _asked(found: BudgetFit, target: str, source: str) -> dict[str, Any]:
-    prices = found.chosen.model.prices
+def facts_of(
+    predictor: Predictor,
+    rows: Rows,
+    *,
+    title: str = "A predictor on these rows",
+    target: str = "target",
+    source: str = "",
+) -> dict[str, Any]:
+    """Collect what there is to tell about a predictor, as it is, on rows with their truth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty import GreedyMiserClassifier
+    >>> from thrifty.frontier.parts import Rows
+    >>> from thrifty.report import facts_of
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> model = GreedyMiserClassifier().fit(X, X[:, 0] > 0)
+    >>> told = facts_of(model.predictor_, Rows(np.arange(300), X, X[:, 0] > 0))
+    >>> told["asked"]["rows"], told["confusion"]["rows"]
+    ({'test': 300}, [[164, 0], [0, 136]])
+    """
+    origin = predictor.provenance or {}
+    task = "regression" if predictor.classes is None else "classification"
+    measure = quality(origin.get("metric"), origin.get("task", task))
+    bill, value = float(predictor.bill(rows.X).mean()), measure.measure(predictor, rows)
     return {
-        "target": target,
-        "source": source,
+        "title": title,
+        "headline": measured(bill, value, measure.name, predictor.prices.unit),
+        "asked": {
+            "target": target,
+            "source": source,
+            "task": origin.get("task", task),
+            "guessed": False,
+            "metric": measure.name,
+            **dict.fromkeys(("budget", "quality", "cap", "confidence")),
+            "unit": predictor.prices.unit,
+            "features": len(predictor.schema),
+            "full": predictor.prices.full,
+            "rows": {"test": len(rows)},
+        },
+        **answers(predictor, rows),
+        "provenance": _provenance(predictor, origin.get("seed"), origin.get("data")),
+        "assumptions": ["Rows to come are taken to be like these."],
+    }
+
+
+def _asked(found: BudgetFit) -> dict[str, Any]:
+    estimator, prices = found.estimator, found.predictor.prices
+    return {
         "task": found.task,
         "guessed": found.guessed,
-        "metric": found.metric,
-        "budget": found.budget,
+        "metric": found.curve.scoring,
+        "budget": estimator.budget,
+        "quality": found.target_quality,
+        "cap": estimator.cap,
+        "confidence": estimator.confidence,
         "unit": prices.unit,
         "features": len(prices.own),
         "full": prices.full,
@@ -93,82 +134,49 @@ def _asked(found: BudgetFit, target: str, source: str) -> dict[str, Any]:
     }
 
 
-def _told(point: Point, bill: float, quality: float) -> dict[str, Any]:
+def _chosen(found: BudgetFit) -> dict[str, Any]:
     return {
-        "knob": dict(point.knob),
-        "validation": {"bill": point.bill, "quality": point.quality},
-        "test": {"bill": bill, "quality": quality},
+        "learner": found.chosen.learner,
+        "knob": dict(found.chosen.knob),
+        "ceiling": found.chosen.ceiling,
+        "validation": _point(found.chosen),
+        "test": asdict(found.held_out),
+    }
+
+
+def _point(point: CurvePoint) -> dict[str, Any]:
+    return {
+        "learner": point.learner,
+        "bill": point.bill,
+        "quality": point.quality,
+        "bill_interval": list(point.bill_interval),
+        "quality_interval": list(point.quality_interval),
     }
 
 
 def _frontier(found: BudgetFit) -> list[dict[str, Any]]:
-    rows = found.chosen.model.schema.encode(found.test.X)  # the points of a path share the schema
+    best, budget = found.curve.frontier, found.estimator.budget
+    # The choice may prefer a point that is beaten by a hair and steadier.
+    others = () if found.chosen in best else (found.chosen,)
+    shown = sorted([*best, *others], key=lambda point: point.bill)
     return [
         {
+            **_point(point),
             "knob": dict(point.knob),
-            "bill": point.bill,
-            "quality": point.quality,
-            "features": int(point.model.model.used(rows).any(axis=0).sum()),
-            "within": point.bill <= found.budget,
-            "chosen": point.knob == found.chosen.knob,
+            "features": int(point.model.model.support.sum()),
+            "within": budget is None or point.bill <= budget,
+            "chosen": point is found.chosen,
+            "beaten": point not in best,
         }
-        for point in undominated(found.points)
+        for point in shown
     ]
 
 
-def _bought(model: Predictor, used: NDArray[np.bool_]) -> list[dict[str, Any]]:
-    """Features by how many test rows buy them, those of most rows first."""
-    counts, prices = used.sum(axis=0), model.prices
-    order = [j for j in np.argsort(-counts, kind="stable").tolist() if counts[j]]
-    return [
-        {
-            "feature": model.schema.names[j],
-            "price": float(prices.own[j]),
-            "group": prices.group_names[prices.group[j]] if prices.group[j] >= 0 else None,
-            "shared": float(prices.shared[prices.group[j]]) if prices.group[j] >= 0 else 0.0,
-            "rows": int(counts[j]),
-            "share": float(counts[j] / len(used)),
-        }
-        for j in order
-    ]
-
-
-def _bills(bills: NDArray[np.float64]) -> dict[str, Any]:
-    return {
-        "mean": float(bills.mean()),
-        "median": float(np.median(bills)),
-        "smallest": float(bills.min()),
-        "largest": float(bills.max()),
-        "bars": _bars(bills),
-    }
-
-
-def _bars(bills: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """One bar for each bill if there are few, else equal steps."""
-    # Bills that differ in the last bit only are the same bill.
-    values, counts = np.unique(np.round(bills, 9), return_counts=True)
-    lows, highs = values, values
-    if len(values) > BARS:
-        counts, edges = np.histogram(bills, bins=BARS)
-        lows, highs = edges[:-1], edges[1:]
-    top = counts.max()
-    return [
-        {"low": float(a), "high": float(b), "rows": int(n), "share": float(n / top)}
-        for a, b, n in zip(lows, highs, counts, strict=True)
-    ]
-
-
-def _spread(bills: NDArray[np.float64]) -> list[int]:
-    """Rows with the smallest, the middle and the largest bill."""
-    order = np.argsort(bills, kind="stable").tolist()
-    return list(dict.fromkeys([order[0], order[len(order) // 2], order[-1]]))
-
-
-def _provenance(found: BudgetFit) -> dict[str, Any]:
+def _provenance(predictor: Predictor, seed: Any, data: Any) -> dict[str, Any]:
     packages = {name: version(name) for name in ("numpy", "scikit-learn", "numba")}
     return {
-        "method": (found.chosen.model.provenance or {}).get("method", ""),
-        "seed": found.seed,
-        "data": found.data,
+        "method": (predictor.provenance or {}).get("method", ""),
+        "seed": seed,
+        "data": data,
         "versions": {"thrifty": __version__, "python": platform.python_version(), **packages},
     }

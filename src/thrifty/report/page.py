@@ -7,7 +7,7 @@ from typing import Any
 
 from thrifty.costs.money import money
 from thrifty.files import write_whole
-from thrifty.report.chart import chart
+from thrifty.report.chart import calibration_chart, chart
 from thrifty.report.words import average
 
 __all__ = ["page", "write"]
@@ -23,15 +23,17 @@ def page(facts: dict[str, Any]) -> str:
     Parameters
     ----------
     facts : dict
-        What `thrifty.report.facts` gives.
+        What `thrifty.report.facts` or `facts_of` gives.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from thrifty import GreedyMiserClassifier
     >>> from thrifty.frontier import fit_budget
     >>> from thrifty.report import facts, page
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> html = page(facts(fit_budget(X, X[:, 0] > 0, budget=1), title="Signs & wonders"))
+    >>> found = fit_budget(X, X[:, 0] > 0, budget=1, learners=[GreedyMiserClassifier()])
+    >>> html = page(facts(found, title="Signs & wonders"))
     >>> "<h1>Signs &amp; wonders</h1>" in html
     True
     """
@@ -46,8 +48,12 @@ def page(facts: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(money=money, average=average, number=_number)
-    drawing = Markup(chart(facts))  # text in it is escaped where it was drawn
-    return environment.get_template(TEMPLATE).render(facts, drawing=drawing, shown=SHOWN)
+    # Text in the drawings is escaped where it was drawn.
+    drawings = {
+        "drawing": Markup(chart(facts)) if "frontier" in facts else "",
+        "reliability": Markup(calibration_chart(facts)) if facts["calibration"] else "",
+    }
+    return environment.get_template(TEMPLATE).render(facts, **drawings, shown=SHOWN)
 
 
 def write(html: str, path: str | os.PathLike[str]) -> None:
@@ -61,5 +67,5 @@ def write(html: str, path: str | os.PathLike[str]) -> None:
     write_whole(path, html.encode("utf-8"))
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}"
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, (int, float)) else str(value)

@@ -52,19 +52,24 @@ class GreedyPruneClassifier(ForestPruner):
 
     def _chosen(self, task: Task) -> tuple[dict[str, Any], Forest]:
         most = len(task.forest.features) if self.features is None else self.features
-        for knob, forest in self._forests(task):
+        for knob, forest in _giving_up(task):
             if knob["features"] <= most:
                 return knob, forest
         return {"features": 0}, prune(task.forest, task.nothing)
 
     def _forests(self, task: Task) -> Iterator[tuple[dict[str, Any], Forest]]:
-        left = task.forest.features
-        while len(left):
-            forest = prune(task.forest, _reading_only(task.forest, left))
-            if not len(forest.roots):
-                return
-            yield {"features": len(left)}, forest
-            left = _without_worst(task, left, *_judge(task, forest))
+        yield from reversed(list(_giving_up(task)))
+
+
+def _giving_up(task: Task) -> Iterator[tuple[dict[str, Any], Forest]]:
+    """Forests that read one feature less each."""
+    left = task.forest.features
+    while len(left):
+        forest = prune(task.forest, _reading_only(task.forest, left))
+        if not len(forest.roots):
+            return
+        yield {"features": len(left)}, forest
+        left = _without_worst(task, left, *_judge(task, forest))
 
 
 def _without_worst(

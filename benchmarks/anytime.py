@@ -1,0 +1,98 @@
+"""One anytime model against GreedyMiser, which learns a model for each budget.
+
+Letter (A-M against N-Z) and Magic, one price for every feature. 70 % of the rows are learnt from;
+GreedyMiser keeps a fifth of them to choose its point within a budget, the anytime model divides
+them itself. GreedyMiser's curve comes from its own path and from a sweep of 13 whole fits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from thrifty import AnytimeClassifier, GreedyMiserClassifier
+from thrifty.data import load
+
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+PENALTIES = (*np.geomspace(0.05, 5e-6, 12), 0.0)
+
+
+def split(name):
+    """Prices, and the rows to learn from and to test on."""
+    table = load(name)
+    y = np.asarray(table.y)
+    if name == "letter":
+        y = np.where(y < 13, "A-M", "N-Z")
+    rest, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=0)
+    return table.prices, (table.X.iloc[rest], y[rest]), (table.X.iloc[test], y[test])
+
+
+def sweep(prices, train, validation):
+    """One fit for each penalty: model, bill and quality on the validation rows."""
+    for penalty in PENALTIES:
+        model = GreedyMiserClassifier(prices, penalty, random_state=0)
+        model.fit(*train, validation=validation)
+        yield model, model.bill(validation[0]).mean(), model.score(*validation)
+
+
+def within(points, budget, test):
+    """Test accuracy of the best point that a budget pays for."""
+    model, _, _ = max((p for p in points if p[1] <= budget), key=lambda p: p[2])
+    return np.mean(model.predict(test[0]) == test[1])
+
+
+def measure(name):
+    """Rows of the curve, and of the table of times."""
+    from _harness import take_turns
+
+    prices, rest, test = split(name)
+    train = train_test_split(*rest, test_size=0.2, stratify=rest[1], random_state=0)
+    train, validation = (train[0], train[2]), (train[1], train[3])
+    anytime = AnytimeClassifier(prices, random_state=0).fit(*rest)
+    trees = len(anytime.model_.rungs[-1].roots)
+    same = GreedyMiserClassifier(prices, n_estimators=trees, random_state=0)
+    path = list(GreedyMiserClassifier(prices, random_state=0).path(*train, validation=validation))
+    constant = (path[0].model, 0.0, path[0].quality)
+    curves = (
+        [(point.model, point.bill, point.quality) for point in path],
+        [constant, *sweep(prices, train, validation)],
+    )
+    full = anytime.prices_.full
+    rows = []
+    for share in SHARES:
+        budget = share * full + 1e-9
+        ours = np.mean(anytime.predict(test[0], budget=budget) == test[1])
+        theirs = [within(points, budget, test) for points in curves]
+        rows.append((name, f"{100 * share:.0f} %", *(f"{x:.3f}" for x in (ours, *theirs))))
+    times = take_turns(
+        {
+            "anytime": lambda: AnytimeClassifier(prices, random_state=0).fit(*rest),
+            "same": lambda: same.fit(*rest),
+            "sweep": lambda: list(sweep(prices, train, validation)),
+        },
+        turns=2,
+    )
+    ratios = [times["anytime"] / times[rival] for rival in ("same", "sweep")]
+    stages = len(anytime.model_.rungs) - 1
+    return rows, (name, stages, trees, *(f"{ratio:.2f}" for ratio in ratios))
+
+
+def main():
+    """Measure both sets."""
+    from _harness import report
+
+    measured = [measure(name) for name in ("letter", "magic")]
+    report(
+        "anytime",
+        ("set", "budget", "anytime, one model", "GreedyMiser, path", "GreedyMiser, 13 fits"),
+        [row for rows, _ in measured for row in rows],
+    )
+    report(
+        "anytime_speed",
+        ("set", "stages", "trees", "time over GreedyMiser, same trees", "time over 13 fits"),
+        [times for _, times in measured],
+    )
+
+
+if __name__ == "__main__":
+    main()

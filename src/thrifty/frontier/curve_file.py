@@ -1,0 +1,115 @@
+"""A curve as bytes: a sealed zip of JSON figures, plain arrays and the points' model files.
+
+::
+
+    curve.json            what was measured, and the figures of each point
+    bills.npy ...         the figures by row, a row for each point
+    models/<k>.thrifty    the model file of point k
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.bundle import archive, npy
+from thrifty.bundle.archive import Archive
+from thrifty.bundle.audit import parse
+from thrifty.bundle.file import pack, unpack
+from thrifty.errors import BundleError
+from thrifty.frontier.curve import Curve, CurvePoint
+
+__all__ = ["pack_curve", "unpack_curve"]
+
+FORMAT = 1
+FIGURES = "curve.json"
+ARRAYS = ("bills", "gains", "clarity")
+SINGLE = ("learner", "knob", "bill", "quality", "ceiling")
+PAIRS = ("bill_interval", "quality_interval", "foreseen")
+CURVE = ("scoring", "task", "unit", "full", "level", "data")
+MOST = 2**31 - 1
+
+
+def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes:
+    """Write a curve, and the settings that it was made with; the same curve gives the same bytes.
+
+    The choice of a point is not kept.
+    """
+    arrays = {name: _stacked(curve, name) for name in ARRAYS}
+    arrays["clusters"] = curve.clusters
+    present = {name: array for name, array in arrays.items() if array is not None}
+    data = {name: npy.pack(array) for name, array in present.items()}
+    figures = {
+        "thrifty": FORMAT,
+        "settings": settings,
+        **{name: getattr(curve, name) for name in CURVE},
+        "points": [_plain(point) for point in curve.points],
+        "arrays": {name: npy.entry_of(present[name], data[name]) for name in present},
+    }
+    members = {FIGURES: json.dumps(figures, sort_keys=True, indent=1, default=_scalar).encode()}
+    members |= {f"{name}.npy": data[name] for name in data}
+    members |= {_model(k): pack(point.model) for k, point in enumerate(curve.points)}
+    return archive.pack(members)
+
+
+def unpack_curve(data: bytes) -> tuple[Curve, Any]:
+    """Read a curve and its settings back.
+
+    Raises
+    ------
+    BundleError
+        If the bytes are not those of a curve, or damaged.
+    """
+    members = Archive(data)
+    figures = parse(members.read(FIGURES, MOST))
+    if not isinstance(figures, dict) or figures.get("thrifty") != FORMAT:
+        raise BundleError(f"this is not a curve of format {FORMAT}")
+    try:
+        arrays = {name: _array(members, name, e) for name, e in figures["arrays"].items()}
+        points = [_point(members, k, plain, arrays) for k, plain in enumerate(figures["points"])]
+        curve = Curve(
+            tuple(points),
+            **{name: figures[name] for name in CURVE},
+            clusters=arrays.get("clusters"),
+        )
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise BundleError(f"the figures of the curve do not fit: {error}") from error
+    return curve, figures["settings"]
+
+
+def _stacked(curve: Curve, name: str) -> NDArray[Any] | None:
+    columns = [getattr(point, name) for point in curve.points]
+    return None if columns[0] is None else np.stack(columns)
+
+
+def _plain(point: CurvePoint) -> dict[str, Any]:
+    return {name: getattr(point, name) for name in (*SINGLE, *PAIRS)}
+
+
+def _point(
+    members: Archive, k: int, plain: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> CurvePoint:
+    pairs = {name: None if plain[name] is None else tuple(plain[name]) for name in PAIRS}
+    rows = {name: arrays[name][k] if name in arrays else None for name in ARRAYS}
+    model = unpack(members.read(_model(k), MOST))
+    point = CurvePoint(model=model, **{n: plain[n] for n in SINGLE}, **pairs, **rows)  # type: ignore[arg-type]
+    return replace(point, knob=dict(point.knob))
+
+
+def _array(members: Archive, name: str, entry: dict[str, Any]) -> NDArray[Any]:
+    return npy.unpack(name, entry, members.read(f"{name}.npy", npy.size_of(name, entry)))
+
+
+def _model(k: int) -> str:
+    return f"models/{k}.thrifty"
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} is of type {type(value).__name__}")

@@ -1,0 +1,94 @@
+"""The trees of all dimensions of all machines, in the order they are grown, from one purse."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.kernels.growth import Growth
+from thrifty.learn.bought import Bought
+from thrifty.learn.forest_builder import ForestBuilder
+from thrifty.learn.grower import Grower
+from thrifty.model import Forest
+
+__all__ = ["DimensionTrees", "Mark"]
+
+
+class Mark(NamedTuple):
+    """A moment to go back to: how many trees there were, and what was bought."""
+
+    trees: int
+    bought: NDArray[np.uint8]
+
+
+class DimensionTrees:
+    """Grows trees, each for one dimension, and can take the last ones back.
+
+    Parameters
+    ----------
+    grower : Grower
+        Grows on the rows that are learnt from.
+    aside : array (d, rows) of uint8
+        Bins of the rows that are only watched; they follow the others in every output.
+    learning_rate : float
+        Share of each tree that is added to its dimension (eta).
+    """
+
+    def __init__(self, grower: Grower, aside: NDArray[np.uint8], learning_rate: float) -> None:
+        self.grower, self.aside, self.learning_rate = grower, aside, learning_rate
+        self.builder = ForestBuilder(grower.binned)
+
+    @property
+    def bought(self) -> Bought:
+        """What is paid for."""
+        return self.grower.bought
+
+    @property
+    def count(self) -> int:
+        """Number of trees."""
+        return len(self.builder.nodes)
+
+    def set_penalty(self, penalty: float) -> None:
+        """Gain that a unit of price must bring from now on (lambda)."""
+        self.grower.rate = 2.0 * penalty
+
+    def grow(self, target: NDArray[np.float64], column: int, out: NDArray[np.float64]) -> bool:
+        """Fit a tree to `target` for one column and add it to `out`; False if nothing pays."""
+        growth = self.grower.grow(target)
+        if growth.count[0] <= 1:
+            return False
+        values = self.learning_rate * self.grower.values(target, None, 0.0)
+        learnt = len(target)
+        self.grower.add(values, out[:learnt])
+        out[learnt:] += values[_descend(growth, self.aside)]
+        self.builder.add(growth, values, column)
+        return True
+
+    def mark(self) -> Mark:
+        """This moment."""
+        return Mark(self.count, self.bought.features.copy())
+
+    def back_to(self, mark: Mark) -> None:
+        """Forget what was grown and bought since."""
+        if self.count > mark.trees:
+            self.builder.drop(self.count - mark.trees)
+        # In place: the grower holds the same array.
+        self.bought.features[:] = mark.bought
+
+    def freeze(self, columns: int) -> Forest:
+        """All trees, as a forest with one output for each column."""
+        return self.builder.freeze(np.zeros(columns), "sum")
+
+
+def _descend(growth: Growth, bins: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Leaf of each row that was not grown on."""
+    node = np.zeros(bins.shape[1], dtype=np.int64)
+    while True:
+        inner = np.flatnonzero(growth.left[node] >= 0)
+        if not len(inner):
+            return node
+        split = node[inner]
+        goes_left = growth.goes_left[split, bins[growth.feature[split], inner]] > 0
+        node[inner] = growth.left[split] + ~goes_left

@@ -1,0 +1,69 @@
+"""Dividing rows into those that fit a machine, those that judge it, and those that stop it.
+
+002 sec. 2.2.3: half of the rows train, four tenths validate, one tenth is held out. Lots are
+drawn by a hash of the row, class by class, and shares are of weight. So equal rows stay together,
+none is learnt from and held out at once, and a row of weight two is the same as two rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["divide"]
+
+Hashes = NDArray[np.uint64]
+
+# Where the validation rows and the held-out rows begin.
+STARTS = (0.5, 0.9)
+
+
+def divide(
+    X: NDArray[np.floating],
+    codes: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
+    seed: int,
+) -> tuple[NDArray[np.int64], tuple[int, int]]:
+    """An order of the rows, and where in it the validation and the held-out rows begin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.learn.row_lots import divide
+    >>> order, starts = divide(np.arange(20.0)[:, np.newaxis], np.arange(20) % 2, None, seed=0)
+    >>> sorted(order.tolist()) == list(range(20)), starts
+    (True, (10, 18))
+    """
+    weights = np.ones(len(X)) if weight is None else weight
+    lots = _hashes(X, seed)
+    part = np.zeros(len(X), dtype=np.int64)
+    for code in np.unique(codes):
+        rows = np.flatnonzero(codes == code)
+        part[rows] = _parts(lots[rows], weights[rows])
+    first, second = np.searchsorted(np.sort(part), (1, 2)).tolist()
+    return np.argsort(part, kind="stable"), (first, second)
+
+
+def _parts(lots: Hashes, weight: NDArray[np.float64]) -> NDArray[np.int64]:
+    """0, 1 or 2 for each row of one class, by its place among the lots."""
+    _, place = np.unique(lots, return_inverse=True)
+    mass = np.bincount(place, weight)
+    before = (np.cumsum(mass) - mass) / mass.sum()
+    return np.asarray(np.searchsorted(STARTS, before, side="right")[place])
+
+
+def _hashes(X: NDArray[np.floating], seed: int) -> Hashes:
+    state = np.full(len(X), seed, dtype=np.uint64)
+    for column in X.T:
+        # One bit pattern for each value: no negative zero, one NaN.
+        value = np.where(np.isnan(column), np.nan, column.astype(np.float64) + 0.0)
+        state = _mixed(state ^ value.view(np.uint64))
+    return state
+
+
+def _mixed(x: Hashes) -> Hashes:
+    """One round of SplitMix64."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,54 @@
+"""One against one: pairs of classes, and how the decisions of the pairs become probabilities.
+
+The pairs are (0, 1), (0, 2), ..., (1, 2), ...; a positive decision speaks for the first class of
+its pair. The decision times a slope is the log-odds of the first class against the second.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["couple", "pair_classes"]
+
+Floats = NDArray[np.float64]
+# e to this is large, and a sum of such is still finite.
+STEEPEST = 500.0
+
+
+def pair_classes(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """First and second class of each pair.
+
+    Examples
+    --------
+    >>> from thrifty.model.pairs import pair_classes
+    >>> [classes.tolist() for classes in pair_classes(3)]
+    [[0, 0, 1], [1, 2, 2]]
+    """
+    first, second = np.triu_indices(n_classes, 1)
+    return first, second
+
+
+def couple(logits: Floats, n_classes: int) -> Floats:
+    """Class probabilities (n, K) of the log-odds (n, pairs) of the pairs.
+
+    ``1 / (1 + sum over the other classes of the odds for them)``, scaled to a sum of one: exact
+    where the pairs agree on one distribution (Price, Knerr, Personnaz and Dreyfus 1995), and the
+    sigmoid for two classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.model.pairs import couple, pair_classes
+    >>> p = np.array([0.5, 0.3, 0.2])
+    >>> first, second = pair_classes(3)
+    >>> couple(np.log(p[first] / p[second])[np.newaxis], 3).round(6)
+    array([[0.5, 0.3, 0.2]])
+    """
+    first, second = pair_classes(n_classes)
+    against = np.clip(logits, -STEEPEST, STEEPEST)
+    odds = np.zeros((len(logits), n_classes, n_classes))
+    odds[:, first, second] = np.exp(-against)
+    odds[:, second, first] = np.exp(against)
+    shares = 1.0 / (1.0 + odds.sum(axis=2))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))

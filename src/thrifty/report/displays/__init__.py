@@ -1,0 +1,9 @@
+"""Pictures in scikit-learn's style: a display holds the data, and `plot` draws them."""
+
+from __future__ import annotations
+
+from thrifty.report.displays.calibration_display import CalibrationDisplay
+from thrifty.report.displays.curve_display import CurveDisplay
+from thrifty.report.displays.purchase_display import PurchaseDisplay
+
+__all__ = ["CalibrationDisplay", "CurveDisplay", "PurchaseDisplay"]

@@ -1,0 +1,117 @@
+"""`thrifty check`: what a fit would do is told, and nothing is written."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+CHECK = ("check", "table.csv", "--target", "ill", "--learner", "greedy-miser")
+PRICED = (*CHECK, "--prices", "prices.csv", "--unit", "CAD")
+
+
+def test_the_plan_is_told_and_nothing_is_written(run, folder, files) -> None:
+    before = files()
+    result = run(*PRICED, "--budget", "5.75", "--cap", "11.5")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    for words in ("classification (guessed): 4 features, CAD 11.50 for all",
+                  "144 rows to learn from, 48 to choose on, 48 to report on", "quality: accuracy",
+                  "budget: CAD 5.75, 50 % of that", "cap: CAD 11.50, 100 % of that",
+                  "greedy-miser", "in all; nothing was written"):  # fmt: skip
+        assert words in result.stdout
+    assert files() == before
+
+
+def test_json_tells_the_same(run, folder) -> None:
+    result = run(*PRICED, "--task", "classification", "--budget", "5", "--json")
+    told = json.loads(result.stdout)
+    assert result.stderr == ""
+    assert told.pop("seconds")["greedy-miser"] > 0
+    assert told == {
+        "task": "classification",
+        "guessed": False,
+        "target": "ill",
+        "metric": "accuracy",
+        "features": 4,
+        "full": 11.5,
+        "unit": "CAD",
+        "rows": {"train": 144, "validation": 48, "test": 48},
+        "budget": 5.0,
+        "cap": None,
+    }
+
+
+def test_all_learners_are_told_without_a_name(run, folder) -> None:
+    told = json.loads(run(*CHECK[:4], "--json").stdout)
+    assert list(told["seconds"]) == ["greedy-miser", "budget-forest", "ladder"]
+
+
+def test_the_parts_are_those_of_the_fit(run, table) -> None:
+    table(ill=np.arange(240) % 3, q=np.repeat(np.arange(24), 10))
+    options = ("--qid", "q", "--json", "--seed", "4")
+    planned = json.loads(run(*CHECK, *options).stdout)
+    fitted = json.loads(run("fit", *CHECK[1:], *options, "--budget", "9", "-o", "m").stdout)
+    for key in ("task", "metric", "features", "full", "rows"):
+        assert planned[key] == fitted["asked"][key]
+
+
+def test_free_features_have_no_share(run, folder) -> None:
+    (folder / "prices.csv").write_text("feature,price\nage,0\nchol,0\nfbs,0\nsex,0\n")
+    assert "budget: CAD 1.00\n" in run(*PRICED, "--budget", "1").stdout
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "a second"), (1.4, "a second"), (1.6, "2 seconds"), (95, "95 seconds"),
+     (150, "2 minutes"), (3600, "60 minutes"), (9000, "2 hours")],
+)  # fmt: skip
+def test_times_are_told_roughly(seconds, words) -> None:
+    from thrifty.cli.check import _time
+
+    assert _time(seconds) == words
+
+
+# --- refusals ----------------------------------------------------------------
+
+WRONG = {
+    "budget": (2, {}, ("--budget", "-1")),
+    "cap": (2, {}, ("--cap", "inf")),
+    "clash": (2, {}, ("--qid", "ill")),
+    "column": (3, {}, ("--target", "il", "--drop", "sx")),
+    "learner": (3, {}, ("--learner", "oracle")),
+    "scoring": (3, {}, ("--scoring", "r2")),
+    "queries": (3, {}, ("--task", "ranking")),
+    "values": (3, {}, ("--task", "regression")),
+    "classes": (3, {"ill": "yes"}, ()),
+    "infinite": (3, {"chol": [1.0, np.inf] * 120}, ()),
+    "price": (3, {"weight": 1.0}, ("--prices", "prices.csv")),
+    "groups": (3, {"family": np.arange(240) // 120}, ("--groups", "family")),
+}
+
+
+@pytest.mark.parametrize(("code", "columns", "arguments"), WRONG.values(), ids=WRONG)
+def test_errors_are_those_of_the_fit(run, table, refused, code, columns, arguments) -> None:
+    table(**columns)
+    checked = run(*CHECK, *arguments)
+    refused(checked, code=code)
+    budget = () if "--budget" in arguments else ("--budget", "5")
+    fitted = run("fit", *CHECK[1:], *arguments, *budget, "-o", "m.thrifty")
+    refused(fitted, code=code)
+    if code != 2:  # the usage names the verb
+        assert checked.stderr == fitted.stderr
+
+
+def test_rows_that_cannot_be_learnt_from_are_told(run, table, refused) -> None:
+    # All rows of one class are in one group, which is held out to choose on for this seed.
+    from thrifty.frontier.parts import divide
+
+    family = np.arange(240) // 10
+    held_out = divide(np.zeros(240), family, 0.2, 0)["validation"]
+    label = np.where(family == family[held_out[0]], "rare", "common")
+    label[:10] = np.where(label[:10] == "rare", "rare", "other")
+    table(ill=label, family=family)
+    checked = run(*CHECK, "--groups", "family")
+    refused(checked, "rare")
+    refused(run("fit", *CHECK[1:], "--groups", "family", "--budget", "5", "-o", "m"), "rare")

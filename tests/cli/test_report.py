@@ -1,0 +1,128 @@
+"""`thrifty report`: a page about a saved model on labelled rows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, load
+
+
+@pytest.fixture
+def report(run, model):
+    def call(*arguments):
+        return run("report", "model.thrifty", "table.csv", "--target", "ill", *arguments)
+
+    return call
+
+
+def test_the_page_is_written_and_told(report, folder) -> None:
+    result = report("-o", "p.html")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    assert "on 240 rows: CAD " in result.stdout and "report: p.html" in result.stdout
+    html = (folder / "p.html").read_text()
+    assert "<h1>ill, told by model.thrifty</h1>" in html and "table.csv" in html
+
+
+def test_the_figures_are_those_of_the_model(report, frame) -> None:
+    told = json.loads(report("-o", "p.html", "--json").stdout)
+    predictor = load("model.thrifty")
+    assert told["report"] == "p.html"
+    assert told["asked"]["rows"] == {"test": 240}
+    assert told["bills"]["mean"] == predictor.bill(frame).mean()
+    right = (predictor.predict(frame) == frame["ill"]).sum()
+    assert np.trace(told["confusion"]["rows"]) == right
+
+
+def test_labels_are_read_as_the_model_has_them(run, folder, frame) -> None:
+    # Text that looks like numbers, and truth values, are not what a CSV file says they are.
+    X = frame[["chol", "fbs"]]
+    for labels in (["01", "02"], [False, True], [1, 2], [1.0, 2.0]):
+        y = np.where(X["chol"] > 0, labels[1], labels[0])
+        GreedyMiserClassifier(n_estimators=5).fit(X, y).save("m.thrifty")
+        X.assign(y=y).to_csv("rows.csv", index=False)
+        result = run("report", "m.thrifty", "rows.csv", "--target", "y", "-o", "p.html", "--json")
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert json.loads(result.stdout)["confusion"]["classes"] == labels
+        assert np.sum(json.loads(result.stdout)["confusion"]["rows"]) == 240
+
+
+def test_values_are_reported(run, folder, frame) -> None:
+    X = frame[["chol", "fbs"]]
+    GreedyMiserRegressor(n_estimators=20).fit(X, X["chol"]).save("m.thrifty")
+    result = run("report", "m.thrifty", "table.csv", "--target", "chol", "-o", "p.html")
+    assert result.exit_code == 0, result.stderr
+    assert "r2 " in result.stdout
+
+
+def test_an_order_needs_the_queries(run, table) -> None:
+    table(ill=np.arange(240) % 3, q=np.repeat(np.arange(24), 10))
+    run("fit", "table.csv", "--target", "ill", "--qid", "q", "--budget", "9", "-o", "m.thrifty")
+    command = ("report", "m.thrifty", "table.csv", "--target", "ill", "-o", "p.html")
+    assert "ndcg@5" in run(*command, "--qid", "q").stdout
+    result = run(*command[:-1], "other.html")
+    assert result.exit_code == 3
+    assert "--qid: ranking needs the query of each row" in result.stderr
+
+
+# --- refusals ----------------------------------------------------------------
+
+
+def test_labels_that_the_model_does_not_know_are_told(report, table) -> None:
+    table(ill=["yes", "no", "maybe"] * 80)
+    result = report("-o", "p.html")
+    assert result.exit_code == 0
+    assert "Warning: " in result.stderr and "does not know ['maybe']" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("columns", "arguments", "words"),
+    [
+        ({}, ("--target", "il"), ["no column 'il'", "did you mean 'ill'?"]),
+        ({}, ("--target", "il", "--qid", "agee"), ["2 problems", "'il'", "did you mean 'age'?"]),
+        ({}, ("--qid", "age"), ["--qid: the model ranks nothing; leave it out"]),
+        ({"ill": [None, "yes"] * 120}, (), ["'ill' has no value in row 0 (120 such rows)"]),
+        ({"ill": "7"}, (), ["'ill' has none of the model's classes ['no', 'yes']"]),
+        ({"chol": "high"}, (), ["'chol'", "'high'"]),
+    ],
+    ids=["target", "two", "qid", "gap", "classes", "text"],
+)
+def test_rows_that_cannot_be_used_are_told(
+    report, table, folder, columns, arguments, words
+) -> None:
+    table(**columns)
+    result = report("-o", "p.html", *arguments)
+    assert (result.exit_code, result.stdout) == (3, "")
+    for word in words:
+        assert word in result.stderr
+    assert not (folder / "p.html").exists()
+
+
+def test_no_rows_are_told(report, folder) -> None:
+    (folder / "table.csv").write_text("age,chol,fbs,sex,ill\n")
+    result = report("-o", "p.html")
+    assert result.exit_code == 3 and not (folder / "p.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "Missing option '-o'"),
+        (("-o", "model.thrifty"), "'model.thrifty' is named twice"),
+        (("-o", "absent/p.html"), "There is no folder"),
+    ],
+)
+def test_a_wrong_option_is_told_before_any_work(report, files, arguments, words) -> None:
+    before = files()
+    result = report(*arguments)
+    assert result.exit_code == 2 and words in result.stderr
+    assert files() == before
+
+
+def test_a_file_that_is_no_model_is_1(run, folder) -> None:
+    (folder / "odd.thrifty").write_bytes(b"no model")
+    result = run("report", "odd.thrifty", "table.csv", "--target", "ill", "-o", "p.html")
+    assert result.exit_code == 1 and not (folder / "p.html").exists()

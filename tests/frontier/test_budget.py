@@ -1,0 +1,224 @@
+"""The budget estimators: the best point inside the budget, and never a row above the cap."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from thrifty import (
+    BudgetClassifier,
+    BudgetForestClassifier,
+    BudgetRanker,
+    BudgetRegressor,
+    GreedyMiserClassifier,
+    GreedyMiserRegressor,
+    Prices,
+    load,
+)
+from thrifty.errors import BudgetError, DataError
+
+RNG = np.random.default_rng(1)
+X = pd.DataFrame(RNG.normal(size=(400, 4)), columns=["free", "cheap", "dear", "noise"])
+VALUE = (0.3 * X["free"] + X["cheap"] + X["dear"] + 0.2 * RNG.normal(size=400)).to_numpy()
+LABEL = np.where(VALUE > 0, "yes", "no")
+PRICES = Prices({"free": 0.0, "cheap": 1.0, "dear": 10.0, "noise": 1.0}, unit="CAD")
+MISER = GreedyMiserClassifier(n_estimators=15, charge="example")
+FOREST = BudgetForestClassifier(n_estimators=5)
+
+
+def budgeted(**settings):
+    given = {"prices": PRICES, "learners": [MISER, FOREST], "random_state": 0, **settings}
+    return BudgetClassifier(**given)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return budgeted(budget=5.0, confidence=None).fit(X, LABEL)
+
+
+def test_the_best_point_within_the_budget_is_taken(model) -> None:
+    within = [point for point in model.frontier_.points if point.bill <= 5.0]
+    assert model.point_ in within
+    assert model.frontier_.chosen is model.point_
+    assert max(point.quality for point in within) >= model.point_.quality > 0.6
+
+
+def test_the_curve_has_the_points_of_all_learners(model) -> None:
+    assert set(model.frontier_.learners) == {"GreedyMiserClassifier", "BudgetForestClassifier"}
+    assert [lap.outcome for lap in model.laps_] == ["ran", "ran"]
+
+
+def test_together_they_are_at_least_as_good_as_each_alone(model) -> None:
+    for learner in model.frontier_.learners:
+        alone = model.frontier_.of(learner)
+        for budget in (0.0, 1.0, 2.0, 5.0, 12.0):
+            best = max(p.quality for p in model.frontier_.points if p.bill <= budget)
+            assert best >= max(p.quality for p in alone.points if p.bill <= budget)
+
+
+def test_another_budget_chooses_without_learning(model, monkeypatch) -> None:
+    monkeypatch.setattr("thrifty.frontier.budget.race", None)
+    cheap, dear = model.at_budget(1.0), model.at_budget(12.0)
+    assert cheap.bill(X).mean() < dear.bill(X).mean()
+    assert (cheap.budget, dear.budget, model.budget) == (1.0, 12.0, 5.0)
+    assert cheap.frontier_.points == model.frontier_.points
+    assert dear.score(X, LABEL) > cheap.score(X, LABEL)
+
+
+def test_a_quality_takes_the_cheapest_that_has_it(model) -> None:
+    good = model.at_quality(0.7)
+    assert good.point_.quality >= 0.7
+    cheaper = [p for p in model.frontier_.points if p.bill < good.point_.bill]
+    assert all(point.quality < 0.7 for point in cheaper)
+    with pytest.raises(BudgetError, match=r"no point reaches accuracy 1\.01"):
+        model.at_quality(1.01)
+
+
+def test_without_a_budget_money_is_no_object() -> None:
+    model = budgeted(learners=[MISER]).fit(X, LABEL)
+    best = max(point.quality for point in model.frontier_.points)
+    assert model.point_.quality == pytest.approx(best, abs=0.05)
+    assert model.point_.bill > 5
+
+
+def test_a_budget_of_nothing_gives_the_constant_and_what_is_free(model) -> None:
+    assert model.at_budget(0.0).bill(X).max() == 0.0
+
+
+@pytest.mark.parametrize("amount", [-1.0, np.nan, np.inf, True])
+@pytest.mark.parametrize("which", ["budget", "cap"])
+def test_an_amount_that_is_none_is_refused_before_learning(which, amount, monkeypatch) -> None:
+    monkeypatch.setattr("thrifty.frontier.budget.race", None)
+    with pytest.raises(BudgetError, match=f"{which}: .* is not a finite number"):
+        budgeted(**{which: amount}).fit(X, LABEL)
+
+
+def test_a_budget_below_the_cheapest_point_names_it() -> None:
+    prices = Prices({"free": 1.0, "cheap": 1.0, "dear": 9.0, "noise": 1.0}, evaluation=0.5)
+    forest = BudgetForestClassifier(n_estimators=2)
+    model = budgeted(prices=prices, learners=[forest], confidence=None, budget=1e-9)
+    points = [p for p in forest.set_params(prices=prices).path(X, LABEL, validation=(X, LABEL))]
+    if points[0].bill > 0:
+        with pytest.raises(BudgetError, match="the cheapest"):
+            model.fit(X, LABEL)
+    else:
+        assert model.fit(X, LABEL).bill(X).max() == 0
+
+
+@settings(max_examples=12, deadline=None)
+@given(cap=st.floats(0, 14), noise=st.floats(0.1, 100), seed=st.integers(0, 3))
+def test_no_row_ever_costs_more_than_the_cap(cap, noise, seed) -> None:
+    model = budgeted(cap=cap, learners=[MISER, clone(FOREST).set_params(n_estimators=3)],
+                     random_state=seed).fit(X.iloc[:150], LABEL[:150])  # fmt: skip
+    strange = pd.DataFrame(np.random.default_rng(seed).normal(scale=noise, size=(300, 4)),
+                           columns=X.columns)  # fmt: skip
+    strange = strange.mask(strange > noise)
+    assert model.bill(strange).max(initial=0.0) <= cap
+    assert all(point.ceiling <= cap for point in model.frontier_.points)
+
+
+def test_the_quality_asked_for_is_the_one_that_is_maximised() -> None:
+    model = budgeted(scoring="roc_auc", learners=[MISER]).fit(X, LABEL)
+    assert model.frontier_.scoring == "roc_auc"
+    point = model.point_
+    assert point.quality_interval[0] <= point.quality <= point.quality_interval[1]
+
+
+def test_validation_rows_of_ones_own_are_chosen_on() -> None:
+    model = budgeted(learners=[MISER]).fit(X[:300], LABEL[:300], validation=(X[300:], LABEL[300:]))
+    rows = X[300:]
+    for point in model.frontier_.points[::5]:
+        assert point.bill == pytest.approx(point.model.bill(rows).mean())
+        assert point.quality == pytest.approx(np.mean(point.model.predict(rows) == LABEL[300:]))
+
+
+def test_rows_of_a_group_are_not_divided() -> None:
+    families = np.arange(400) // 8
+    model = budgeted(learners=[MISER]).fit(X, LABEL, groups=families)
+    clusters = model.frontier_.clusters
+    assert np.unique(clusters, return_counts=True)[1].tolist() == [8] * 10
+
+
+def test_a_class_whose_groups_are_all_held_out_is_named() -> None:
+    families = np.arange(400) // 8
+    rare = LABEL.astype(object)
+    rare[families == 7] = "rare"
+    message = r"no row of class \['rare'\] is left to learn from"
+    with pytest.raises(DataError, match=message):
+        for seed in range(60):  # some seed holds out the one family
+            budgeted(learners=[clone(MISER).set_params(n_estimators=1)], random_state=seed).fit(
+                X, rare, groups=families
+            )
+
+
+def test_values_and_orders_have_estimators_too(tmp_path) -> None:
+    miser = GreedyMiserRegressor(n_estimators=15)
+    regressor = BudgetRegressor(PRICES, budget=1.0, learners=[miser], random_state=0).fit(X, VALUE)
+    assert regressor.bill(X).max() <= 1.0 and regressor.score(X, VALUE) > 0.2
+    ranker = BudgetRanker(PRICES, budget=1.0, random_state=0)
+    ranker.fit(X, np.digitize(VALUE, [0, 1]), qid=np.arange(400) // 10)
+    assert ranker.bill(X).mean() <= 1.0
+    assert ranker.score(X, np.digitize(VALUE, [0, 1]), np.arange(400) // 10) > 0.5
+    ranker.save(tmp_path / "rank.thrifty")
+    np.testing.assert_array_equal(load(tmp_path / "rank.thrifty").predict(X), ranker.predict(X))
+
+
+def test_a_ranker_is_chosen_on_whole_queries() -> None:
+    ranker = BudgetRanker(PRICES, random_state=0).fit(
+        X, np.digitize(VALUE, [0, 1]), qid=np.arange(400) // 10
+    )
+    assert np.unique(ranker.frontier_.clusters, return_counts=True)[1].tolist() == [10] * 8
+
+
+def test_it_is_cloned_and_searched_like_any_estimator() -> None:
+    search = GridSearchCV(
+        budgeted(learners=[MISER], confidence=None), {"budget": [0.0, 12.0]}, cv=2
+    )
+    assert search.fit(X, LABEL).best_params_ == {"budget": 12.0}
+    assert clone(search.best_estimator_).budget == 12.0
+
+
+def test_the_same_seed_gives_the_same_curve(model) -> None:
+    again = budgeted(budget=5.0, confidence=None).fit(X, LABEL)
+    figures = [[(p.bill, p.quality) for p in m.frontier_.points] for m in (model, again)]
+    assert figures[0] == figures[1]
+    np.testing.assert_array_equal(model.predict_proba(X), again.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"learners": []}, "list is empty"),
+        ({"learners": [GreedyMiserClassifier]}, "have no path"),
+        ({"learners": ["miser"]}, r"\['str'\] have no path"),
+        ({"scoring": "acuracy"}, "did you mean 'accuracy'"),
+        ({"scoring": "r2"}, "is for regression"),
+    ],
+)
+def test_wrong_settings_are_refused_with_a_remedy(change, words) -> None:
+    with pytest.raises(DataError, match=words):
+        budgeted(**change).fit(X, LABEL)
+
+
+def test_too_few_rows_to_hold_any_out_are_refused() -> None:
+    with pytest.raises(DataError, match="none can be held out to choose on"):
+        budgeted(learners=[MISER]).fit(X.iloc[:4], ["a", "b", "c", "d"])
+
+
+def test_validation_of_the_wrong_shape_is_refused() -> None:
+    with pytest.raises(DataError, match="give the table and its target"):
+        budgeted().fit(X, LABEL, validation=X)
+
+
+def test_learners_of_one_class_get_numbers() -> None:
+    shallow = GreedyMiserClassifier(n_estimators=3, max_depth=1)
+    model = budgeted(learners=[shallow, MISER]).fit(X, LABEL)
+    assert [lap.learner for lap in model.laps_] == [
+        "GreedyMiserClassifier-1",
+        "GreedyMiserClassifier-2",
+    ]

@@ -1,0 +1,349 @@
+"""Measures of quality: against scikit-learn, by hand, and in all orders of tied rows."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+from sklearn import metrics
+
+from thrifty import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
+from thrifty.errors import DataError
+from thrifty.frontier.parts import Rows
+from thrifty.frontier.quality import MEASURES, quality
+
+CLASSES = ("classification", ["accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"])
+VALUES = ("regression", ["r2", "neg_mean_squared_error"])
+RANKING = ("ranking", ["ndcg@5", "precision@3", "ap@3"])
+ALL = [(task, name) for task, names in (CLASSES, VALUES, RANKING) for name in names]
+
+
+@dataclass
+class Says:
+    """A predictor that gives the answers it was made with."""
+
+    scores: Any
+    classes: Any = None
+
+    def predict(self, X):
+        return self.scores if self.classes is None else self.classes[self.scores.argmax(axis=1)]
+
+    def predict_proba(self, X):
+        return self.scores
+
+    @property
+    def labels(self):
+        return list(self.classes)
+
+
+def rows_of(y, qid=None) -> Rows:
+    y = np.asarray(y)
+    return Rows(np.arange(len(y)), np.zeros((len(y), 1)), y, None if qid is None else np.array(qid))
+
+
+def classifier(seed: int, k: int, n: int = 60, labels=None, digits: int = 2):
+    rng = np.random.default_rng(seed)
+    scores = np.round(rng.dirichlet(np.ones(k), size=n), digits)  # some ties
+    scores /= scores.sum(axis=1, keepdims=True)
+    labels = np.arange(k) if labels is None else np.array(labels)
+    y = rng.integers(0, k, size=n)
+    y[:k] = np.arange(k)
+    return Says(scores, labels), rows_of(labels[y])
+
+
+def regressor(seed: int, n: int = 60):
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=n)
+    return Says(y + rng.normal(size=n)), rows_of(y)
+
+
+def ranker(seed: int, n: int = 60):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, size=n).astype(float)
+    y[0] = 1.0
+    return Says(np.round(rng.normal(size=n), 1)), rows_of(y, rng.integers(0, 9, size=n))
+
+
+def answers(task: str, seed: int):
+    makers = {
+        "classification": lambda: classifier(seed, 3),
+        "regression": lambda: regressor(seed),
+        "ranking": lambda: ranker(seed),
+    }
+    return makers[task]()
+
+
+# --- the same as scikit-learn's ----------------------------------------------
+
+
+@pytest.mark.parametrize("labels", [[False, True], ["a", "b", "c"], [3, 5, 7, 9]], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_measures_of_classes_are_scikit_learns(seed, labels):
+    told, rows = classifier(seed, len(labels), labels=labels)
+    proba, y = told.scores, rows.y
+    measured = {name: quality(name, "classification").measure(told, rows) for name in CLASSES[1]}
+    area = metrics.roc_auc_score(y, proba[:, 1] if len(labels) == 2 else proba, multi_class="ovr")
+    expected = {
+        "accuracy": metrics.accuracy_score(y, told.predict(None)),
+        "balanced_accuracy": metrics.balanced_accuracy_score(y, told.predict(None)),
+        "neg_log_loss": -metrics.log_loss(y, proba, labels=told.classes),
+        "roc_auc": area,
+    }
+    assert measured == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_measures_of_values_are_scikit_learns(seed):
+    told, rows = regressor(seed)
+    assert quality("r2", "regression").measure(told, rows) == metrics.r2_score(rows.y, told.scores)
+    error = quality("neg_mean_squared_error", "regression").measure(told, rows)
+    assert error == -metrics.mean_squared_error(rows.y, told.scores)
+
+
+def test_the_tasks_own_measure_is_what_score_gives():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y, qid = (X[:, 0] + rng.normal(size=120) > 0).astype(int), np.repeat(np.arange(12), 10)
+    for task, model, fitting in (
+        ("classification", GreedyMiserClassifier(n_estimators=3), {}),
+        ("regression", GreedyMiserRegressor(n_estimators=3), {}),
+        ("ranking", GreedyMiserRanker(n_estimators=3), {"qid": qid}),
+    ):
+        model.fit(X, y, **fitting)
+        rows = Rows(np.arange(120), X, y, fitting.get("qid"))
+        measured = quality(None, task).measure(model.predictor_, rows)
+        assert measured == model.score(X, y, **fitting)
+
+
+def test_probabilities_of_0_and_a_last_bit_above_1_are_finite_losses():
+    told = Says(np.array([[0.0, 1.0 + 2e-16], [1.0, 0.0]]), np.array(["a", "b"]))
+    value = quality("neg_log_loss", "classification").measure(told, rows_of(["a", "b"]))
+    assert value == pytest.approx(np.log(np.finfo(float).eps))
+
+
+# --- by hand -----------------------------------------------------------------
+
+
+def best_first(grades):
+    """Rows of one query that come in this order."""
+    return Says(-np.arange(len(grades), dtype=float)), rows_of(grades)
+
+
+@pytest.mark.parametrize(
+    "grades, precision, leading",
+    [
+        ([1, 1, 1, 1, 1, 0], 1.0, 1.0),
+        ([1, 1, 0, 1, 1, 1], 0.8, 0.4),  # the first irrelevant one at rank 3: (3 - 1) / 5
+        ([0, 1, 1, 1, 1, 1], 0.8, 0.0),
+        ([3, 2, 1, 1, 0, 1], 0.8, 0.8),  # any grade above 0 is relevant
+        ([1, 1], 1.0, 1.0),  # fewer rows than ranks, all relevant
+        ([1, 0], 0.5, 0.2),
+    ],
+    ids=str,
+)
+def test_precision_and_the_papers_average_precision_by_hand(grades, precision, leading):
+    told, rows = best_first(grades)
+    assert quality("precision@5", "ranking").measure(told, rows) == pytest.approx(precision)
+    assert quality("ap@5", "ranking").measure(told, rows) == pytest.approx(leading)
+
+
+def test_queries_without_a_relevant_row_count_0_in_precision_and_not_at_all_in_ndcg():
+    rows = rows_of([1, 0, 0, 0], qid=["b", "b", "a", "a"])
+    told = Says(np.array([2.0, 1.0, 2.0, 1.0]))
+    for name, gains in (("ndcg@2", [1.0]), ("precision@2", [0.0, 0.5]), ("ap@2", [0.0, 0.5])):
+        measure = quality(name, "ranking")
+        np.testing.assert_allclose(measure.gains(told, rows), gains)
+        assert measure.measure(told, rows) == pytest.approx(np.mean(gains))
+
+
+@given(
+    grades=st.lists(st.integers(0, 1), min_size=1, max_size=6),
+    scores=st.lists(st.integers(0, 2), min_size=6, max_size=6),
+    first=st.integers(1, 7),
+)
+def test_tied_rows_are_taken_in_every_order(grades, scores, first):
+    grades, scores = np.array([*grades, 1]), np.array([*scores, 0][: len(grades) + 1], dtype=float)
+    told, rows = Says(scores), rows_of(grades)
+    orders = [
+        np.array(order)
+        for order in permutations(range(len(grades)))
+        if np.all(np.diff(scores[list(order)]) <= 0)
+    ]
+    top = [grades[order][:first] for order in orders]
+    precision = np.mean([part.mean() for part in top])
+    leading = np.mean([1.0 if part.all() else part.argmin() / first for part in top])
+    assert quality(f"precision@{first}", "ranking").measure(told, rows) == pytest.approx(precision)
+    assert quality(f"ap@{first}", "ranking").measure(told, rows) == pytest.approx(leading)
+
+
+def test_classes_that_are_grades_are_ranked_by_their_expected_value():
+    told = Says(np.array([[0.5, 0.5], [0.1, 0.9], [0.8, 0.2]]), np.array([0, 1]))
+    assert quality("ap@2", "ranking").measure(told, rows_of([0, 1, 0])) == 0.5
+    told.classes = np.array(["no", "yes"])
+    with pytest.raises(DataError, match="are not grades"):
+        quality("ap@2", "ranking").measure(told, rows_of([0, 1, 0]))
+
+
+# --- gains and intervals -----------------------------------------------------
+
+
+@pytest.mark.parametrize("task, name", ALL)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_mean_of_the_gains_is_the_quality_and_the_interval_holds_it(seed, task, name):
+    told, rows = answers(task, seed)
+    measure = quality(name, task)
+    value, low, high = measure.interval(told, rows)
+    assert value == measure.measure(told, rows)
+    assert measure.gains(told, rows).mean() == pytest.approx(value, rel=1e-9)
+    assert measure.span[0] <= low < value < high <= measure.span[1]
+    _, lower, higher = measure.interval(told, rows, level=0.99)
+    assert lower <= low and high <= higher and higher - lower > high - low
+
+
+def take(told, rows, index):
+    return Says(told.scores[index], told.classes), rows_of(rows.y[index])
+
+
+@pytest.mark.parametrize(
+    "task, name",
+    [(task, name) for task, name in ALL if name in ("balanced_accuracy", "roc_auc", "r2")],
+)
+def test_the_interval_is_as_wide_as_the_bootstraps(task, name):
+    makers = {
+        "classification": lambda: classifier(0, 3, n=300),
+        "regression": lambda: regressor(0, 300),
+    }
+    told, rows = makers[task]()
+    measure, rng = quality(name, task), np.random.default_rng(1)
+    drawn = [measure.measure(*take(told, rows, rng.integers(0, 300, size=300))) for _ in range(400)]
+    _, low, high = measure.interval(told, rows)
+    assert (high - low) / 2 == pytest.approx(1.97 * np.std(drawn), rel=0.12)
+
+
+def test_the_interval_of_the_accuracy_is_wilsons():
+    told = Says(np.tile([0.0, 1.0], (10, 1)), np.array([0, 1]))
+    value, low, high = quality("accuracy", "classification").interval(told, rows_of(np.ones(10)))
+    z = 1.959963984540054
+    assert (value, high) == (1.0, pytest.approx(1.0))
+    assert low == pytest.approx(10 / (10 + z**2))
+
+
+def test_the_interval_of_the_balanced_accuracy_joins_those_of_the_recalls():
+    # 8 of 10 are right in one class and none of 2 in the other, which is not sure at all.
+    told = Says(np.array([[1.0, 0.0]] * 8 + [[0.0, 1.0]] * 2 + [[1.0, 0.0]] * 2), np.array([0, 1]))
+    rows = rows_of([0] * 10 + [1] * 2)
+    value, low, high = quality("balanced_accuracy", "classification").interval(told, rows)
+    one = binomtest(8, 10).proportion_ci(method="wilson")
+    two = binomtest(0, 2).proportion_ci(method="wilson")
+    assert value == pytest.approx(0.4)
+    assert low == pytest.approx(0.4 - np.hypot(0.8 - one.low, 0.0) / 2)
+    assert high == pytest.approx(0.4 + np.hypot(one.high - 0.8, two.high) / 2)
+
+
+def test_one_query_tells_nothing_about_others():
+    told, rows = best_first([1, 0, 1])
+    assert quality("ndcg@5", "ranking").interval(told, rows)[1:] == (0.0, 1.0)
+
+
+def test_a_constant_target_has_a_quality_without_spread():
+    told, rows = Says(np.array([1.0, 2.0, 3.0])), rows_of([2.0, 2.0, 2.0])
+    assert quality("r2", "regression").interval(told, rows) == (0.0, 0.0, 0.0)
+
+
+def test_the_level_lies_between_0_and_1():
+    with pytest.raises(ValueError, match="level: 95"):
+        quality(None, "regression").interval(*regressor(0), level=95)
+
+
+# --- names and refusals ------------------------------------------------------
+
+
+@pytest.mark.parametrize("task, name", ALL)
+def test_a_measure_is_found_by_its_name_and_can_be_sent_to_a_worker(task, name):
+    measure = copy.deepcopy(quality(name, task))
+    assert (measure.name, measure.task) == (name, (task,))
+    assert measure.needs_proba == (name in ("neg_log_loss", "roc_auc"))
+    assert measure.measure(*answers(task, 0)) == quality(name, task).measure(*answers(task, 0))
+
+
+def test_every_task_has_its_own_measure():
+    own = [quality(None, task).name for task in ("classification", "regression", "ranking")]
+    assert own == ["accuracy", "r2", "ndcg@5"]
+    assert all(quality(name, known.task[0]) is not None for name, known in MEASURES.items())
+
+
+@pytest.mark.parametrize(
+    "scoring, task, words",
+    [
+        ("log_loss", "classification", "'log_loss' is not known, did you mean 'neg_log_loss'?"),
+        ("zzz", "regression", "'zzz' is not known. For regression: r2, neg_mean_squared_error"),
+        ("ndcg@0", "ranking", "'ndcg@0' is not known"),
+        ("ndcg", "ranking", "ndcg@K, precision@K, ap@K"),
+        (5, "ranking", "5 is not known"),
+        ("r2", "classification", "'r2' is for regression. For classification: accuracy, "),
+        ("accuracy", "ranking", "'accuracy' is for classification. For ranking: ndcg@K"),
+        ("accuracy", "clustering", "task: 'clustering' is not one of classification, regression"),
+    ],
+)
+def test_a_scorer_that_does_not_fit_is_refused_with_the_list(scoring, task, words):
+    with pytest.raises(DataError) as caught:
+        quality(scoring, task)
+    assert words in str(caught.value)
+
+
+def test_a_class_without_rows_has_no_roc_curve_and_is_no_matter_to_the_rest():
+    told, _ = classifier(0, 3, n=4, labels=["a", "b", "c"])
+    rows = rows_of(["a", "b", "a", "b"])
+    with pytest.raises(DataError, match=r"roc_auc: no row is of class \['c'\]"):
+        quality("roc_auc", "classification").measure(told, rows)
+    for name in ("accuracy", "balanced_accuracy", "neg_log_loss"):
+        assert np.isfinite(quality(name, "classification").measure(told, rows))
+
+
+def test_a_label_that_the_predictor_does_not_know_is_wrong_and_has_no_probability():
+    told = Says(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array(["a", "b"]))
+    rows = rows_of(["a", "z"])
+    for name in ("accuracy", "balanced_accuracy"):
+        assert quality(name, "classification").measure(told, rows) == 0.5
+    for name in ("neg_log_loss", "roc_auc"):
+        with pytest.raises(DataError, match=r"\['z'\] are not classes of the predictor"):
+            quality(name, "classification").measure(told, rows)
+
+
+def test_labels_may_be_objects():
+    told = Says(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array(["a", "b"]))
+    rows = rows_of(np.array(["a", "b"], dtype=object))
+    assert quality("roc_auc", "classification").measure(told, rows) == 1.0
+
+
+@pytest.mark.parametrize("task, name", ALL)
+def test_no_rows_measure_nothing(task, name):
+    told, _ = answers(task, 0)
+    with pytest.raises(DataError, match="there are no rows"):
+        quality(name, task).measure(told, rows_of([]))
+
+
+def test_an_order_of_irrelevant_rows_is_refused():
+    told, rows = best_first([0, 0, 0])
+    with pytest.raises(DataError, match="no row is relevant"):
+        quality("ndcg@5", "ranking").measure(told, rows)
+
+
+def test_one_row_has_no_variance_to_explain():
+    with pytest.raises(DataError, match="r2: one row"):
+        quality("r2", "regression").measure(Says(np.ones(1)), rows_of([1.0]))
+
+
+def test_classes_and_values_are_not_taken_for_each_other():
+    values, classes = regressor(0), classifier(0, 2)
+    with pytest.raises(DataError, match="gives values, not classes"):
+        quality("accuracy", "classification").measure(*values)
+    with pytest.raises(DataError, match="gives classes, not values"):
+        quality("r2", "regression").measure(*classes)

@@ -1,0 +1,97 @@
+"""The page in a real browser: it is drawn, it follows light, dark and paper, and needs no network.
+
+Chromium comes from the packages of the system. Where there is none the tests are skipped and say
+so; where CI is set they fail, since a page that no browser has shown is not finished.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from thrifty.report import facts, page, write
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+# No sandbox, as tests may run as root in a container; every name resolves to nothing.
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
+         "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND")  # fmt: skip
+DARK = "--blink-settings=preferredColorScheme=0"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Run Chromium with some flags on an address."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None and os.environ.get("CI"):
+        pytest.fail(f"CI must show the page in a browser, and there is none of {NAMES}")
+    if found is None:
+        pytest.skip(f"there is no browser here: none of {NAMES}")
+    home = tmp_path_factory.mktemp("browser")
+
+    def run(*arguments: str) -> str:
+        command = [found, *FLAGS, f"--user-data-dir={home}", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def address(found, tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write(page(facts(found, title="Heart & <soul>")), path)
+    return path.as_uri()
+
+
+def shot(browser, address: str, path: Path, width: int, *flags: str) -> np.ndarray:
+    browser(f"--screenshot={path}", f"--window-size={width},1400", *flags, address)
+    return imread(path)[..., :3]
+
+
+def test_the_browser_reads_the_page_as_it_was_written(browser, address) -> None:
+    dom = browser("--dump-dom", address)
+    headings = re.findall(r"<h2>([^<]+)</h2>", dom)
+    assert headings[:2] == ["What was asked", "What was found"]
+    assert {"Cost and quality", "Calibration", "Right and wrong", "Examples"} <= {*headings}
+    assert dom.count("<svg") == 2 and "Heart &amp; &lt;soul&gt;" in dom
+
+
+@pytest.mark.parametrize("width", [1280, 420])
+def test_the_page_fills_wide_and_narrow_windows(browser, address, tmp_path, width) -> None:
+    pixels = shot(browser, address, tmp_path / "page.png", width)
+    assert pixels.shape[1] == width
+    ink = (pixels < 0.6).any(axis=2)
+    assert 0.005 < ink.mean() < 0.5
+    # Text down the whole window, and nothing drawn over the right edge.
+    assert np.flatnonzero(ink.any(axis=1)).max() > 1200
+    assert not ink[:, -4:].any()
+
+
+def test_the_page_is_light_or_dark_as_the_reader_likes(browser, address, tmp_path) -> None:
+    light = shot(browser, address, tmp_path / "light.png", 900)
+    dark = shot(browser, address, tmp_path / "dark.png", 900, DARK)
+    assert np.median(light) > 0.95
+    assert np.median(dark) < 0.2
+    # What is written stands out on both.
+    assert light.min() < 0.3 and dark.max() > 0.7
+
+
+def test_the_curve_is_drawn_in_the_colors_of_the_page(browser, address, tmp_path) -> None:
+    pixels = shot(browser, address, tmp_path / "page.png", 900)
+    accent = np.array([0x1F, 0x6F, 0xEB]) / 255
+    near = np.abs(pixels - accent).max(axis=2) < 0.06
+    assert near.sum() > 200
+
+
+def test_the_page_goes_on_paper(browser, address, tmp_path) -> None:
+    path = tmp_path / "report.pdf"
+    browser(f"--print-to-pdf={path}", address)
+    data = path.read_bytes()
+    assert data.startswith(b"%PDF") and len(data) > 10_000
