@@ -82,6 +82,8 @@ class _ClassLoss(Loss):
         classes = np.arange(n_classes)[:, np.newaxis]
         self.member = np.asarray(y == (classes[1:] if n_classes == 2 else classes), dtype=float)
         self.share = np.array([self._mean(row) for row in self.member])
+        # Where the probability of a row's own class stands in the scores (n, K), read as one line.
+        self.own = np.arange(len(self.y)) * n_classes + self.y.astype(np.intp)
 
 
 class LogLoss(_ClassLoss):
@@ -107,7 +109,7 @@ class LogLoss(_ClassLoss):
     def value(self, raw: Floats) -> float:
         """Mean log-loss."""
         p = apply_link(self.link, raw.T)
-        return -self._mean(np.log(np.maximum(p[np.arange(len(p)), self.y.astype(int)], TINY)))
+        return -self._mean(np.log(np.maximum(p.ravel().take(self.own), TINY)))
 
 
 class SquaredHinge(_ClassLoss):

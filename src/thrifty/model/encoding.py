@@ -53,14 +53,14 @@ class Encoding:
 
     def apply(self, X: NDArray[np.floating]) -> Floats:
         """Rows (n, d) as rows (n, q)."""
-        raw = X[:, self.columns].astype(np.float64)
-        missing = np.isnan(raw)
+        raw = X.take(self.columns, axis=1).astype(np.float64, copy=False)
         Z = (raw - self.centers) / self.scales
         label = self.codes != NUMERIC
         if label.any():
             Z[:, label] = raw[:, label] == self.codes[label]
         np.clip(Z, -FARTHEST, FARTHEST, out=Z)
-        return np.where(missing, self.fills, Z)
+        missing = np.isnan(raw)
+        return np.where(missing, self.fills, Z) if missing.any() else Z
 
     def keep(self, slots: NDArray[np.bool_]) -> Encoding:
         """Some of the slots."""

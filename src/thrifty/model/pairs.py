@@ -6,6 +6,8 @@ its pair. The decision times a slope is the log-odds of the first class against 
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,10 +47,25 @@ def couple(logits: Floats, n_classes: int) -> Floats:
     >>> couple(np.log(p[first] / p[second])[np.newaxis], 3).round(6)
     array([[0.5, 0.3, 0.2]])
     """
-    first, second = pair_classes(n_classes)
-    against = np.clip(logits, -STEEPEST, STEEPEST)
-    odds = np.zeros((len(logits), n_classes, n_classes))
-    odds[:, first, second] = np.exp(-against)
-    odds[:, second, first] = np.exp(against)
-    shares = 1.0 / (1.0 + odds.sum(axis=2))
+    pairs = logits.shape[1]
+    odds = np.empty((len(logits), 2 * pairs))
+    np.exp(np.clip(logits, -STEEPEST, STEEPEST), out=odds[:, pairs:])
+    np.divide(1.0, odds[:, pairs:], out=odds[:, :pairs])
+    against = odds.take(_rivals(n_classes).ravel(), axis=1)
+    shares = 1.0 / (1.0 + against.reshape(len(logits), n_classes, -1).sum(axis=2))
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+@cache
+def _rivals(n_classes: int) -> NDArray[np.intp]:
+    """Where the odds for each other class against a class lie, (K, K - 1).
+
+    The odds for the second class of each pair come first, then those for the first class.
+    """
+    first, second = pair_classes(n_classes)
+    return np.array(
+        [
+            np.concatenate([np.flatnonzero(first == k), len(first) + np.flatnonzero(second == k)])
+            for k in range(n_classes)
+        ]
+    )

@@ -26,8 +26,8 @@ from thrifty.model.support_walk import SupportWalk
 __all__ = ["SupportSet"]
 
 Floats = NDArray[np.float64]
-# Few enough rows that their kernel values stay in the cache.
-ROWS_PER_BLOCK = 512
+# Few enough rows that their kernel values stay near the processor.
+ROWS_PER_BLOCK = 2048
 
 
 @dataclass(frozen=True, eq=False)
