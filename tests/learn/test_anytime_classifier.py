@@ -339,7 +339,7 @@ def test_the_path_is_the_list_of_stages():
 def test_many_stages_are_thinned_and_the_last_is_kept():
     prices = Prices(np.linspace(1, 3, 200).tolist()).bind(200)
     bought = np.tri(201, 200, -1, dtype=np.uint8)
-    moments = [Snapshot(k, (), row, -float(k)) for k, row in enumerate(bought)]
+    moments = [Snapshot(k, (), (), row, -float(k)) for k, row in enumerate(bought)]
     kept = moderate(moments, prices)
     assert len(kept) <= STAGES
     assert (kept[0].trees, kept[-1].trees) == (0, 200)

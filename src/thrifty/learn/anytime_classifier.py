@@ -17,7 +17,7 @@ from thrifty.bundle import Schema
 from thrifty.costs import BoundPrices, Prices
 from thrifty.errors import DataError
 from thrifty.learn.anytime_machine import Machine
-from thrifty.learn.anytime_stages import HeldRows, affordable_rung, moderate, prior, stage
+from thrifty.learn.anytime_stages import affordable_rung, moderate, prior, stage
 from thrifty.learn.anytime_training import train
 from thrifty.learn.base import PricedEstimator
 from thrifty.learn.binned import Binned
@@ -282,7 +282,9 @@ class AnytimeClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
         """All stages, the constant first."""
         binned = self._bin(task)
         held = slice(task.starts[1], None)
-        trees = DimensionTrees(self._grower(task, binned), binned.bins[:, held], self.learning_rate)
+        trees = DimensionTrees(
+            self._grower(task, binned), binned.bins[:, held].copy(), self.learning_rate
+        )
         penalties = self._penalties(task, trees.grower)
         room = 1 + self.dimensions * len(penalties)
         machines = [
@@ -291,9 +293,8 @@ class AnytimeClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
         ]
         snapshots = train(trees, machines, penalties, self.dimensions, self.n_estimators)
         forest = trees.freeze(room * len(machines))
-        rows = HeldRows(task.X[held], task.codes[held], task.mass[held])
         return [prior(task.shares, len(task.schema))] + [
-            stage(forest, snapshot, rows, len(task.classes))
+            stage(forest, snapshot, task.codes[held], task.mass[held], len(task.classes))
             for snapshot in moderate(snapshots, task.prices)[1:]
         ]
 

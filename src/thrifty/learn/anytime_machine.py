@@ -30,6 +30,7 @@ class _Moment(NamedTuple):
     size: int
     svm: HingeSvm
     loss: float
+    held_outputs: Floats
     dimension: int
     row: Floats
     trees: Mark
@@ -88,7 +89,7 @@ class Machine:
         best, least = self._moment(old), self.loss
         for _ in range(dimensions):
             here = np.r_[0, old : self.size]
-            own.fit(self._room[here, self.train])
+            own.fit(self._room[here, self.train], len(here) - 1)
             if not self._grow(self._slack(own.beta @ self._room[here, self.learnt]), self.size):
                 break
             self.size += 1
@@ -149,9 +150,8 @@ class Machine:
     def _fit(self, changed: int) -> None:
         """Go to the optimum; take the mean squared hinge on rows that are learnt from nowhere."""
         self.svm.fit(self.phi[:, self.train], changed)
-        slack = np.maximum(
-            0.0, 1.0 - self.sign[self.held] * (self.svm.beta @ self.phi[:, self.held])
-        )
+        self.held_outputs = self.svm.beta @ self.phi[:, self.held]
+        slack = np.maximum(0.0, 1.0 - self.sign[self.held] * self.held_outputs)
         weight = self.weight[self.held]
         self.loss = float(weight @ (slack * slack)) / max(float(weight.sum()), TINY)
 
@@ -160,11 +160,20 @@ class Machine:
 
     def _moment(self, dimension: int) -> _Moment:
         row = self._room[dimension].copy() if dimension < len(self._room) else np.zeros(0)
-        return _Moment(self.size, self.svm.copy(), self.loss, dimension, row, self.trees.mark())
+        return _Moment(
+            self.size,
+            self.svm.copy(),
+            self.loss,
+            self.held_outputs,
+            dimension,
+            row,
+            self.trees.mark(),
+        )
 
     def _back_to(self, moment: _Moment) -> None:
         self._room[moment.size : self.size] = 0.0
-        self.size, self.svm, self.loss = moment.size, moment.svm, moment.loss
+        self.size, self.svm = moment.size, moment.svm
+        self.loss, self.held_outputs = moment.loss, moment.held_outputs
         if moment.dimension < self.size:
             self._room[moment.dimension] = moment.row
         self.trees.back_to(moment.trees)

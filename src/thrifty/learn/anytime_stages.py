@@ -7,7 +7,6 @@ before has read. Only their weights differ: those of the stage's own machine, ca
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from thrifty.learn.platt import Scaling, platt
 from thrifty.model import Forest
 from thrifty.model.nodes import INDEX, empty_nodes, is_leaf
 
-__all__ = ["HeldRows", "affordable_rung", "moderate", "prior", "stage"]
+__all__ = ["affordable_rung", "moderate", "prior", "stage"]
 
 Floats = NDArray[np.float64]
 
@@ -35,16 +34,10 @@ def prior(shares: Floats, n_features: int) -> Forest:
     return Forest(empty_nodes(0), np.zeros((0, 1)), none, none, base, link, n_features)
 
 
-class HeldRows(NamedTuple):
-    """Rows that no tree was grown on, to calibrate with."""
-
-    X: NDArray[np.floating]
-    codes: NDArray[np.int64]
-    weight: Floats
-
-
-def stage(trees: Forest, snapshot: Snapshot, held: HeldRows, classes: int) -> Forest:
-    """The forest of one moment, calibrated on the rows `held`.
+def stage(
+    trees: Forest, snapshot: Snapshot, codes: NDArray[np.int64], weight: Floats, classes: int
+) -> Forest:
+    """The forest of one moment, calibrated on the held-out rows: their classes and weights.
 
     Output ``k * room + s`` of `trees` is dimension s of machine k.
     """
@@ -52,10 +45,8 @@ def stage(trees: Forest, snapshot: Snapshot, held: HeldRows, classes: int) -> Fo
     coefficients = np.zeros((len(snapshot.betas), room))
     for row, beta in zip(coefficients, snapshot.betas, strict=True):
         row[: len(beta)] = beta
-    part = trees.prefix(snapshot.trees)
-    plain = _weighted(part, coefficients, Scaling(1.0, np.zeros(len(coefficients))))
-    scaling = platt(plain.raw(held.X), held.codes, held.weight, classes)
-    return _weighted(part, coefficients, scaling)
+    scaling = platt(np.column_stack(snapshot.outputs), codes, weight, classes)
+    return _weighted(trees.prefix(snapshot.trees), coefficients, scaling)
 
 
 def moderate(snapshots: Sequence[Snapshot], prices: BoundPrices) -> list[Snapshot]:

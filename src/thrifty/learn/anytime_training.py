@@ -17,10 +17,14 @@ Floats = NDArray[np.float64]
 
 
 class Snapshot(NamedTuple):
-    """The model at one moment: the first `trees` trees and the weights of their dimensions."""
+    """The model at one moment: the first `trees` trees and the weights of their dimensions.
+
+    `outputs` are those of each machine on the held-out rows.
+    """
 
     trees: int
     betas: tuple[Floats, ...]
+    outputs: tuple[Floats, ...]
     bought: NDArray[np.uint8]
     loss: float
 
@@ -35,13 +39,14 @@ class _Album:
     def take(self) -> None:
         """Keep this moment if it is the first, or the best, with what is bought now."""
         betas = tuple(machine.svm.beta for machine in self.machines)
+        outputs = tuple(machine.held_outputs for machine in self.machines)
         loss = sum(machine.loss for machine in self.machines)
         mark = self.trees.mark()
         if self.snapshots and np.array_equal(self.snapshots[-1].bought, mark.bought):
             if self.snapshots[-1].loss <= loss:
                 return
             self.snapshots.pop()
-        self.snapshots.append(Snapshot(mark.trees, betas, mark.bought, loss))
+        self.snapshots.append(Snapshot(mark.trees, betas, outputs, mark.bought, loss))
 
     def settle(self) -> None:
         """Forget moments whose trees were taken back."""

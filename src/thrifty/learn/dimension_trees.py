@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.kernels.growth import Growth
+from thrifty.kernels.following import follow
 from thrifty.learn.bought import Bought
 from thrifty.learn.forest_builder import ForestBuilder
 from thrifty.learn.grower import Grower
@@ -39,6 +39,12 @@ class DimensionTrees:
     def __init__(self, grower: Grower, aside: NDArray[np.uint8], learning_rate: float) -> None:
         self.grower, self.aside, self.learning_rate = grower, aside, learning_rate
         self.builder = ForestBuilder(grower.binned)
+        d, n = aside.shape
+        self._followed = (
+            np.empty(n, np.int64),
+            np.zeros((n, d), dtype=bool),
+            np.empty(n + 1, np.int64),
+        )
 
     @property
     def bought(self) -> Bought:
@@ -62,7 +68,8 @@ class DimensionTrees:
         values = self.learning_rate * self.grower.values(target, None, 0.0)
         learnt = len(target)
         self.grower.add(values, out[:learnt])
-        out[learnt:] += values[_descend(growth, self.aside)]
+        follow(self.aside, growth.left, growth.feature, growth.goes_left, *self._followed)
+        out[learnt:] += values[self._followed[0]]
         self.builder.add(growth, values, column)
         return True
 
@@ -80,15 +87,3 @@ class DimensionTrees:
     def freeze(self, columns: int) -> Forest:
         """All trees, as a forest with one output for each column."""
         return self.builder.freeze(np.zeros(columns), "sum")
-
-
-def _descend(growth: Growth, bins: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Leaf of each row that was not grown on."""
-    node = np.zeros(bins.shape[1], dtype=np.int64)
-    while True:
-        inner = np.flatnonzero(growth.left[node] >= 0)
-        if not len(inner):
-            return node
-        split = node[inner]
-        goes_left = growth.goes_left[split, bins[growth.feature[split], inner]] > 0
-        node[inner] = growth.left[split] + ~goes_left

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dposv
 
 __all__ = ["HingeSvm"]
 
@@ -56,11 +57,11 @@ class HingeSvm:
         """Go to the optimum for `phi`; with `changed`, only that dimension is not as before."""
         self._widen(len(phi))
         if changed is None:
-            self._gram = self._products(phi, self.support)
-            self._z = phi @ self._pull(self.support)
+            self._start(phi)
         else:
             self._renew(phi, changed)
-        self.outputs = self.beta @ phi
+        if changed is None or self.beta[changed] != 0.0:
+            self.outputs = self.beta @ phi  # as they were, where the weight is 0 so far
         now = self.value(self.beta, self.outputs)
         for _ in range(STEPS):
             goal = self.solve(self._z)
@@ -81,7 +82,9 @@ class HingeSvm:
         matrix = self._gram.copy()
         matrix.flat[:: len(matrix) + 1] += 1.0 / self.cost
         matrix[0, 0] += RIDGE * self.weight.sum() - 1.0 / self.cost
-        return np.asarray(np.linalg.solve(matrix, right))
+        _, solution, failed = dposv(matrix, right)
+        # Rounding may have cost a nearly singular M its last bit of definiteness.
+        return np.asarray(np.linalg.solve(matrix, right) if failed else solution)
 
     def value(self, beta: Floats, outputs: Floats) -> float:
         """The objective at `beta`, whose outputs on the rows are `outputs`."""
@@ -115,24 +118,26 @@ class HingeSvm:
             self._z = np.append(self._z, np.zeros(more))
             self._gram = np.pad(self._gram, (0, more))
 
+    def _start(self, phi: Floats) -> None:
+        rows = np.flatnonzero(self.support)
+        chosen = phi[:, rows]
+        weighted = chosen * self.weight[rows]
+        self._gram, self._z = weighted @ chosen.T, weighted @ self.sign[rows]
+
     def _renew(self, phi: Floats, changed: int) -> None:
-        row = phi @ np.where(self.support, self.weight * phi[changed], 0.0)
-        self._gram[changed] = self._gram[:, changed] = row
-        self._z[changed] = phi[changed] @ self._pull(self.support)
+        """Mend what depends on one dimension."""
+        weighted = np.where(self.support, self.weight * phi[changed], 0.0)
+        self._gram[changed] = self._gram[:, changed] = phi @ weighted
+        self._z[changed] = weighted @ self.sign
 
     def _exchange(self, phi: Floats, support: NDArray[np.bool_]) -> bool:
         """Take rows into the support and out of it; say whether there were any."""
-        for rows, add in ((support & ~self.support, 1.0), (self.support & ~support, -1.0)):
-            if rows.any():
-                self._gram += add * self._products(phi, rows)
-                self._z += add * (phi[:, rows] @ self._pull(rows)[rows])
-        moved = bool((support != self.support).any())
-        self.support = support
-        return moved
-
-    def _products(self, phi: Floats, rows: NDArray[np.bool_]) -> Floats:
+        rows = np.flatnonzero(support != self.support)
+        if not len(rows):
+            return False
         chosen = phi[:, rows]
-        return np.asarray((chosen * self.weight[rows]) @ chosen.T)
-
-    def _pull(self, rows: NDArray[np.bool_]) -> Floats:
-        return np.where(rows, self.weight * self.sign, 0.0)
+        weighted = chosen * np.where(support[rows], self.weight[rows], -self.weight[rows])
+        self._gram += weighted @ chosen.T
+        self._z += weighted @ self.sign[rows]
+        self.support = support
+        return True
