@@ -98,7 +98,7 @@ def speed(label, X, y, limit, turns=3):
     for name, some in settings.items():
         rivals[name] = lambda some=some: BudgetForestClassifier(**some, random_state=0).fit(X, y)
     times = take_turns(rivals, turns)
-    ratios = (f"{times['theirs'] / times[name]:.1f}" for name in settings)
+    ratios = (f"{times['theirs'] / times[name]:.2f}" for name in settings)
     return label, *ratios, limit
 
 

@@ -38,6 +38,7 @@ def track():
 @pytest.fixture
 def short(monkeypatch):
     monkeypatch.setattr(race_module, "HEAT_ROWS", 200)
+    monkeypatch.setattr(race_module, "WORTH_A_HEAT", 2)
 
 
 def rng():

@@ -1,17 +1,19 @@
 """Answers of many models about the same rows, with the work that they share done once.
 
 Points of a path are often the first trees of one and the same forest. Such a chain is descended
-once; each of its models is met on the way.
+once; each of its models is met on the way. Ladders that share rungs send all rows through each
+rung once; where rows stop is then a matter of looking up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.model import Forest, Frozen
+from thrifty.model import Forest, Frozen, Stages
 from thrifty.model.links import apply_link
 
 __all__ = ["answers_of"]
@@ -39,9 +41,10 @@ def answers_of(models: Sequence[Frozen], X: NDArray[np.floating]) -> Iterator[An
     for k, model in enumerate(models):
         key = _start(model) if isinstance(model, Forest) else k
         chains.setdefault(key, []).append(k)
+    told = _Told(models, X)
     for members in chains.values():
         if len(members) == 1:
-            yield _alone(members[0], models[members[0]], X)
+            yield members[0], *told(models[members[0]])
         else:
             yield from _along(members, [models[k] for k in members], X)
 
@@ -54,10 +57,41 @@ def _start(forest: Forest) -> object:
     return (*places, forest.base.tobytes(), forest.link) if len(forest.roots) else id(forest)
 
 
-def _alone(k: int, model: Frozen, X: NDArray[np.floating]) -> Answer:
-    both = getattr(model, "score_and_used", None)
-    scores, used = (model.score(X), model.used(X)) if both is None else both(X)
-    return k, scores, used
+class _Told:
+    """What models tell all rows; a rung of several ladders is asked once."""
+
+    def __init__(self, models: Sequence[Frozen], X: NDArray[np.floating]) -> None:
+        self.X = X
+        ladders = [model for model in models if isinstance(model, Stages)]
+        rungs = chain.from_iterable((*ladder.rungs, *ladder.doubts) for ladder in ladders)
+        self.rungs = {id(rung) for rung in rungs} if len(ladders) > 1 else set()
+        self.known: dict[int, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
+
+    def __call__(self, model: Frozen) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Scores and used features."""
+        if id(model) in self.known:
+            return self.known[id(model)]
+        if isinstance(model, Stages) and self.rungs:
+            return self._climbed(model)
+        both = getattr(model, "score_and_used", None)
+        found = (model.score(self.X), model.used(self.X)) if both is None else both(self.X)
+        if id(model) in self.rungs:
+            self.known[id(model)] = found
+        return found
+
+    def _climbed(self, ladder: Stages) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        scores = self(ladder.rungs[0])[0].copy()
+        used = np.zeros((len(self.X), ladder.n_features), dtype=bool)
+        rows = np.arange(len(self.X))
+        for rung in range(len(ladder.rungs)):
+            answers = [self(model) for model in ladder.visited(rung)]
+            for _, read in answers:
+                used[rows] |= read[rows]
+            scores[rows] = answers[0][0][rows]
+            rows = rows[ladder.climbs(rung, [told[rows] for told, _ in answers])]
+            if not len(rows):
+                break
+        return scores, used
 
 
 def _along(

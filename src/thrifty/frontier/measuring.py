@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from thrifty.bundle import Predictor, Schema
 from thrifty.frontier.chains import answers_of
@@ -63,13 +64,18 @@ class _Heard(Predictor):
     """A predictor that has already answered about the rows it will be asked about."""
 
     def __init__(self, predictor: Predictor, scores: NDArray[np.float64]) -> None:
-        d = len(predictor.schema)
         prices = replace(predictor.prices, names=None)
-        super().__init__(predictor.model, Schema.of(np.zeros((1, d))), prices, predictor.classes)
+        schema = _nameless(len(predictor.schema))
+        super().__init__(predictor.model, schema, prices, predictor.classes)
         self.scores = scores
 
     def _score(self, X: Any) -> NDArray[np.float64]:
         return self.scores
+
+
+@lru_cache(maxsize=8)
+def _nameless(columns: int) -> Schema:
+    return Schema.of(np.zeros((1, columns)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +172,7 @@ def interval(
     n = len(influence)
     if n < 2:
         return 0.0, float(ceiling)
-    half = t.ppf((1 + level) / 2, n - 1) * influence.std(ddof=1) / np.sqrt(n)
+    half = stdtrit(n - 1, (1 + level) / 2) * influence.std(ddof=1) / np.sqrt(n)
     return max(0.0, float(mean - half)), max(float(mean), min(float(mean + half), ceiling))
 
 

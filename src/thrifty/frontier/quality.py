@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
 from thrifty.bundle import Predictor
 from thrifty.errors import DataError
@@ -198,7 +198,7 @@ def _wilson(value: float, hits: Floats, strata: NDArray[Any], level: float) -> t
 
 
 def _wilson_ends(share: float, n: int, level: float) -> tuple[float, float]:
-    z = float(norm.ppf((1 + level) / 2))
+    z = float(ndtri((1 + level) / 2))
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return max(0.0, middle - half), min(1.0, middle + half)
@@ -208,7 +208,7 @@ def _student(value: float, gains: Floats, level: float) -> tuple[float, float]:
     n = len(gains)
     if n < 2:
         return -np.inf, np.inf
-    half = float(t.ppf((1 + level) / 2, n - 1) * gains.std(ddof=1) / np.sqrt(n))
+    half = float(stdtrit(n - 1, (1 + level) / 2) * gains.std(ddof=1) / np.sqrt(n))
     return value - half, value + half
 
 

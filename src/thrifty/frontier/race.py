@@ -19,9 +19,10 @@ from thrifty.frontier.tracing import trace
 
 __all__ = ["Lap", "Track", "race"]
 
-# A heat learns from this many rows and is judged on half as many; with no more than twice the
-# rows it would save little.
-HEAT_ROWS = 3000
+# A heat learns from this many rows and is judged on half as many; it costs a few finals on as
+# many rows, so it pays where there are many times more.
+HEAT_ROWS = 2000
+WORTH_A_HEAT = 10
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def heat(learners: Mapping[str, Any], track: Track, rng: np.random.Generator) ->
 
 
 def _is_worth_a_heat(learners: Mapping[str, Any], track: Track) -> bool:
-    return len(learners) > 1 and len(track.train) > 2 * HEAT_ROWS
+    return len(learners) > 1 and len(track.train) > WORTH_A_HEAT * HEAT_ROWS
 
 
 def _is_beaten(name: str, curves: Mapping[str, Curve]) -> bool:

@@ -170,6 +170,14 @@ class Stages(Frozen):
             return (self.rungs[rung],)
         return self.rungs[rung], doubt
 
+    def climbs(self, rung: int, scores: Sequence[NDArray[np.float64]]) -> NDArray[np.bool_]:
+        """Which rows go on from `rung`, by what the models of `visited` told them there."""
+        if not self._asks_doubt(rung):
+            last = rung == len(self.rungs) - 1
+            return np.full(len(scores[0]), not last and self.limits[rung] < 0)
+        values = doubt_of(scores[0]) if len(scores) == 1 else scores[1]
+        return np.asarray(values > self.limits[rung])
+
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """What a model file keeps: the rungs, then the doubts that are models."""
         models = [doubt for doubt in self.doubts if doubt is not None]
@@ -194,24 +202,14 @@ class Stages(Frozen):
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"the model reads {self.n_features} columns, got shape {X.shape}")
         rows = np.arange(len(X))
-        for r, rung in enumerate(self.rungs):
+        for r in range(len(self.rungs)):
             here = _taken(X, rows)
-            scores = rung.score(here)
-            climbs = self._climbs(r, here, scores)
-            yield Visit(r, rows, scores)
+            scores = [model.score(here) for model in self.visited(r)]
+            climbs = self.climbs(r, scores)
+            yield Visit(r, rows, scores[0])
             rows = rows[climbs]
             if not len(rows):
                 return
-
-    def _climbs(
-        self, rung: int, X: NDArray[np.floating], scores: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
-        if not self._asks_doubt(rung):
-            last = rung == len(self.rungs) - 1
-            return np.full(len(X), not last and self.limits[rung] < 0)
-        doubt = self.doubts[rung]
-        values = doubt_of(scores) if doubt is None else doubt.score(X)
-        return np.asarray(values > self.limits[rung])
 
     def _asks_doubt(self, rung: int) -> bool:
         return rung < len(self.rungs) - 1 and bool(np.isfinite(self.limits[rung]))
