@@ -12,7 +12,12 @@ from sklearn.metrics import ndcg_score
 
 from thrifty import Point, Predictor, Prices, threads
 from thrifty.errors import DataError
-from thrifty.learn import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
+from thrifty.learn import (
+    GreedyMiserClassifier,
+    GreedyMiserRanker,
+    GreedyMiserRegressor,
+    LadderClassifier,
+)
 from thrifty.learn.continuation import SMALLEST_PENALTY, STEP
 from thrifty.learn.losses import LambdaLoss, LogLoss, SquaredHinge, SquaredLoss
 
@@ -247,3 +252,31 @@ def test_a_path_does_not_fit_the_estimator():
     list(model.path(X, y, validation=(X, y)))
     with pytest.raises(ValueError, match="not fitted"):
         model.predict(X)
+
+
+@pytest.mark.parametrize("learner", [GreedyMiserClassifier, LadderClassifier])
+def test_a_point_hands_over_what_its_model_tells_the_validation_rows(learner):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int)
+    model = learner(Prices([1.0, 2.0, 3.0, 0.5]), n_estimators=8, random_state=0)
+    points = list(model.path(X[:200], y[:200], validation=(X[200:], y[200:])))
+    assert all(point.heard is not None for point in points)
+    for point in points:
+        np.testing.assert_array_equal(point.heard.scores, point.model.predict_proba(X[200:]))
+        np.testing.assert_array_equal(point.heard.bills, point.model.bill(X[200:]))
+
+
+def test_a_point_keeps_no_more_than_it_has_room_for(monkeypatch):
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(200, 2)), rng.integers(2, size=200)
+    monkeypatch.setattr("thrifty.learn.followed.MOST_KEPT", 100)
+    points = GreedyMiserClassifier(n_estimators=3).path(X, y, validation=(X, y))
+    assert all(point.heard is None for point in points)
+
+
+def test_with_a_price_of_evaluations_the_model_is_asked_for_the_bill():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(200, 2)), rng.integers(2, size=200)
+    model = GreedyMiserClassifier(Prices(evaluation=0.1), n_estimators=3)
+    assert all(point.heard is None for point in model.path(X, y, validation=(X, y)))

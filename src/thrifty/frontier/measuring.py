@@ -1,12 +1,12 @@
 """Measuring the points of a path on held-out rows: bills, qualities, and how sure they are.
 
-A table is encoded once for all points and each model answers once, those of one forest together,
-so that measuring costs little beside learning.
+A table is encoded once for all points. A path that has followed the rows hands over what it knows;
+other models answer once, those of one forest together: measuring costs little beside learning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -22,11 +22,12 @@ from thrifty.frontier.curve import CurvePoint
 from thrifty.frontier.parts import Rows
 from thrifty.frontier.quality import Quality
 from thrifty.learn import Point
+from thrifty.learn.point import Heard
 
 __all__ = ["Bench", "thin"]
 
 # Points of one learner that are measured; more of them would hardly differ.
-MOST_POINTS = 60
+MOST_POINTS = 40
 
 
 def thin(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:
@@ -60,7 +61,7 @@ def _spread(points: Sequence[Point], most: int) -> list[Point]:
     return [points[k] for k in np.linspace(0, len(points) - 1, most).astype(int)]
 
 
-class _Heard(Predictor):
+class _Answered(Predictor):
     """A predictor that has already answered about the rows it will be asked about."""
 
     def __init__(self, predictor: Predictor, scores: NDArray[np.float64]) -> None:
@@ -105,15 +106,27 @@ class Bench:
         """Figures of some points."""
         models = [point.model.model for point in points]
         found: dict[int, CurvePoint] = {}
-        for k, scores, used in answers_of(models, self.rows.X):
-            bills = _bills(points[k].model, used, self.rows.X)
-            found[k] = self._figures(learner, points[k], scores, bills)
+        for k, heard in self._heard(points):
+            found[k] = self._figures(learner, points[k], heard.scores, heard.bills)
         if self.training is not None:
             for k, _, used in answers_of(models, self.training):
                 bills = _bills(points[k].model, used, self.training)
                 foreseen = float(bills.mean()), float(bills.std())
                 found[k] = replace(found[k], foreseen=foreseen)
         return [found[k] for k in range(len(points))]
+
+    def _heard(self, points: Sequence[Point]) -> Iterator[tuple[int, Heard]]:
+        """What each point tells the rows, and charges them."""
+        silent = []
+        for k, point in enumerate(points):
+            if point.heard is None:
+                silent.append(k)
+            else:
+                yield k, point.heard
+        models = [points[k].model.model for k in silent]
+        for place, scores, used in answers_of(models, self.rows.X):
+            k = silent[place]
+            yield k, Heard(scores, _bills(points[k].model, used, self.rows.X))
 
     def _figures(
         self,
@@ -122,7 +135,7 @@ class Bench:
         scores: NDArray[np.float64],
         bills: NDArray[np.float64],
     ) -> CurvePoint:
-        heard = _Heard(point.model, scores)
+        heard = _Answered(point.model, scores)
         value, low, high = self.quality.interval(heard, self.rows, self.level)
         ceiling = point.model.ceiling
         return CurvePoint(
@@ -176,7 +189,7 @@ def interval(
     return max(0.0, float(mean - half)), max(float(mean), min(float(mean + half), ceiling))
 
 
-def _clarity(heard: _Heard, y: NDArray[Any]) -> NDArray[np.float64]:
+def _clarity(heard: _Answered, y: NDArray[Any]) -> NDArray[np.float64]:
     """Minus the squared distance of the probabilities from the truth."""
     hits = (y[:, np.newaxis] == heard.classes).astype(np.float64)
     return np.asarray(-((heard.scores - hits) ** 2).sum(axis=1))

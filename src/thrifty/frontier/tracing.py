@@ -29,7 +29,7 @@ __all__ = ["trace"]
 
 LEVEL = 0.95
 # Rows of the training table that the bills of a point are foreseen on.
-FORESEEN_ROWS = 1000
+FORESEEN_ROWS = 500
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,8 @@ from thrifty.costs import BoundPrices
 from thrifty.kernels.following import follow
 from thrifty.kernels.growth import Growth
 from thrifty.learn.held_out import HeldOut
+from thrifty.learn.point import MOST_KEPT, Heard
+from thrifty.model.links import apply_link
 
 __all__ = ["Followed", "Stop"]
 
@@ -28,6 +30,7 @@ class Stop:
     bill: float
     loss: float
     quality: float = np.nan
+    heard: Heard | None = None
 
 
 class Followed:
@@ -59,7 +62,7 @@ class Followed:
         self.bills = prices.bill(self.used)
         self.losses: list[float] = []
         self._stops: list[Stop] = []
-        self._best = self.raw
+        self._best, self._best_bills = self.raw, self.bills
         self._leaves, self._news = np.empty(n, np.int64), np.empty(n + 1, np.int64)
 
     @property
@@ -105,9 +108,15 @@ class Followed:
         elif self._stops:
             self._judge()
         self._stops.append(stop)
-        self._best = self.raw.copy()
+        self._best, self._best_bills = self.raw.copy(), self.bills.copy()
 
     def _judge(self) -> None:
         """Measure the quality of the last stop, now that no other takes its place."""
         quality = self.held_out.quality(self._best.T)
-        self._stops[-1] = replace(self._stops[-1], quality=quality)
+        self._stops[-1] = replace(self._stops[-1], quality=quality, heard=self._heard())
+
+    def _heard(self) -> Heard | None:
+        # With a price of evaluations the bill is another sum, rounded once.
+        if self.prices.evaluation or self._best.size + self._best_bills.size > MOST_KEPT:
+            return None
+        return Heard(apply_link(self.held_out.loss.link, self._best.T), self._best_bills)

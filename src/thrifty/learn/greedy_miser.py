@@ -139,7 +139,7 @@ class GreedyMiser(PricedEstimator):
 
     def _point(self, task: Task, forest: Forest, stop: Stop) -> Point:
         model = self._predictor_of(task, forest.prefix(stop.trees), stop.penalty)
-        return Point(model.knob or {}, model, stop.bill, stop.quality)
+        return Point(model.knob or {}, model, stop.bill, stop.quality, stop.heard)
 
     def _bin(self, task: Task) -> Binned:
         categorical = np.array([column.categories is not None for column in task.schema.columns])

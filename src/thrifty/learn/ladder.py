@@ -29,7 +29,7 @@ from thrifty.learn.dealing import deal
 from thrifty.learn.greedy_miser import Task
 from thrifty.learn.ladder_rungs import LadderRungs, Lesson, Rows
 from thrifty.learn.losses import Loss
-from thrifty.learn.point import Point
+from thrifty.learn.point import Heard, Point
 from thrifty.learn.rung import RungFitter
 from thrifty.learn.stop_rule import Evidence
 from thrifty.model import Forest, Frozen, Stages
@@ -63,19 +63,17 @@ class Climb:
         end = top + 1
         return Stages.of(self.rungs[:end], self.doubts[:end], limits[:end])
 
-    def bills_and_scores(
-        self, limits: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What `model` charges the validation rows and what it answers them."""
+    def heard(self, limits: NDArray[np.float64]) -> Heard:
+        """What `model` answers the validation rows and what it charges them."""
         if _is_single(limits):
             top = _top(limits)
-            return self.ascent.alone(top, self.prices), self.ascent.scores[top]
+            return Heard(self.ascent.scores[top], self.ascent.alone(top, self.prices))
         stops = _stops(self.doubt, limits)
         bills, scores = self._bills(limits)[stops, np.arange(len(stops))], self.ascent.scores[0]
         for r in range(1, len(self.rungs)):
             chosen = (stops == r).reshape(-1, *[1] * (scores.ndim - 1))
             scores = np.where(chosen, self.ascent.scores[r], scores)
-        return bills, scores
+        return Heard(scores, bills)
 
     def moneys(self) -> list[float]:
         """Prices of money from that at which nothing is bought down to 0."""
@@ -197,10 +195,10 @@ class Ladder(PricedEstimator):
         for knob, limits in self._settings(climb):
             if limits.tobytes() not in seen:
                 seen.add(limits.tobytes())
-                bills, scores = climb.bills_and_scores(limits)
+                heard = climb.heard(limits)
                 model = self._predictor_of(task, climb, limits, knob)
-                quality = self._quality(scores, target)
-                points.append(Point(knob, model, float(bills.mean()), quality))
+                quality, bill = self._quality(heard.scores, target), float(heard.bills.mean())
+                points.append(Point(knob, model, bill, quality, heard if heard.is_small else None))
         # Stable: of points that cost the same, the constant comes first.
         return iter(sorted(points, key=lambda point: point.bill))
 

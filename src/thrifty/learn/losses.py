@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, log_expit
 
 from thrifty.kernels.ranking import lambda_gradients
 from thrifty.learn.ndcg import dcg, ndcg
@@ -103,11 +104,13 @@ class LogLoss(_ClassLoss):
 
     def derivatives(self, raw: Floats) -> Derivatives:
         """Membership minus probability."""
-        p = apply_link(self.link, raw.T).T[-self.outputs :]
+        p = expit(raw) if self.outputs == 1 else apply_link(self.link, raw.T).T
         return self.member - p, p * (1.0 - p)
 
     def value(self, raw: Floats) -> float:
         """Mean log-loss."""
+        if self.outputs == 1:
+            return -self._mean(log_expit(np.where(self.member[0] > 0, raw[0], -raw[0])))
         p = apply_link(self.link, raw.T)
         return -self._mean(np.log(np.maximum(p.ravel().take(self.own), TINY)))
 
