@@ -14,6 +14,7 @@ from thrifty.checks import LawError, check_laws, laws
 # Applied to every estimator that has the parameter.
 SMALL = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5, "random_state": 0}
 TREES = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5}
+GATED = {"expensive": thrifty.Call("big", fn=thrifty.GreedyMiserClassifier(**TREES), folds=2)}
 
 # Further settings to hold an estimator to; one that is not listed is checked as it is made.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
@@ -27,6 +28,21 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"max_moves": 10},
         {"max_moves": 10, "n_vectors": 3, "per_pair": True, "kernel": "poly"},
     ],
+    "CostCascadeClassifier": [{"n_stages": 2, "max_sweeps": 2, "penalty": 0.003}],
+    "CostTreeClassifier": [
+        {"max_depth": 1, "max_sweeps": 2},
+        {"max_depth": 1, "max_sweeps": 1, "penalty": 0.002, "base": "boosted", "loss": "squared"},
+    ],
+    "CostTreeRegressor": [{"max_depth": 1, "max_sweeps": 2, "penalty": 0.003}],
+    "GatedClassifier": [
+        {"family": thrifty.BoostedFamily(**TREES), "alternations": 2, **GATED},
+        {"family": thrifty.LeavesFamily(**TREES), "distance": "symmetric", **GATED},
+        {"family": thrifty.LinearFamily(starts=2), "penalty": 0.001, "alternations": 1, **GATED},
+    ],
+    "EdgeCloudClassifier": [
+        {"max_steps": 10},
+        {"gates": "relaxed", "budget": 0.9, "max_steps": 10},
+    ],
     "GreedyMiserClassifier": [
         {},
         {"penalty": 0.002, "charge": "example"},
@@ -37,6 +53,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "LadderClassifier": [{"penalty": 0.001}],
     "LadderRegressor": [{"penalty": 0.001}],
     "PrunedForestClassifier": [{}, {"penalty": 0.01}],
+    "SubmodularTreeClassifier": [{}, {"routing": "soft", "node_budget": 30.0}],
+    "SubmodularTreeRegressor": [{}, {"routing": "soft", "node_budget": 20.0}],
 }
 
 PAIRS = "a row that is repeated makes further pairs, which no weight of one row can make"
@@ -48,6 +66,7 @@ EXPECTED_FAILED: dict[str, dict[str, str]] = {
     # Without bootstrap it passes.
     "BudgetForestClassifier": {"check_sample_weight_equivalence_on_dense_data": DRAWN},
     "PrunedForestClassifier": {"check_sample_weight_equivalence_on_dense_data": DRAWN},
+    "GatedClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
     "LadderClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
     "LadderRegressor": {"check_sample_weight_equivalence_on_dense_data": HELD},
     # With the squared loss, without pairs, it passes.

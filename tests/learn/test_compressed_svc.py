@@ -486,3 +486,12 @@ def test_reduced_svm_is_at_the_optimum_of_its_squared_hinge() -> None:
     among = model.kernel.matrix(model.vectors, model.vectors) @ model.coefficients[:, 0]
     np.testing.assert_allclose(among / 2.0 - K.T @ short, 0.0, atol=1e-4)
     assert abs(short.sum()) < 1e-4
+
+
+def test_a_column_whose_values_are_all_in_rows_without_weight_is_left_out():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y, weight = (X[:, 0] > 0).astype(int), np.ones(40)
+    X[:30, 2], weight[30:] = np.nan, 0.0
+    model = CompressedSVC(max_moves=5, random_state=0).fit(X, y, sample_weight=weight)
+    assert not model.used(X)[:, 2].any()

@@ -22,6 +22,7 @@ __all__ = ["main"]
 VERBS = {
     "fit": "Learn the best predictor inside a budget.",
     "curve": "Trace what more or less money would buy.",
+    "gate": "Put a cheap model before an expensive one.",
     "check": "Tell what a fit would do, without doing it.",
     "predict": "Predict the rows of a table.",
     "ask": "Predict one example, question by question.",

@@ -84,6 +84,8 @@ def standard_slots(schema: Schema, X: NDArray[np.floating], weight: Floats | Non
     slots = []
     for j, column in enumerate(schema.columns):
         present = ~np.isnan(X[:, j])
+        if not present.any():  # its values were those of rows without weight
+            continue
         x = X[present, j].astype(np.float64)
         w = None if weight is None else weight[present]
         if column.categories is None:

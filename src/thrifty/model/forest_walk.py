@@ -56,13 +56,26 @@ class Outline:
         codes = [_members(row) for row in subsets]
         records = [node.item() for node in nodes]
         splits = [_split(node, codes, *record) for node, record in enumerate(records)]
-        waiting: dict[int, list[int]] = {}
-        for tree, root in enumerate(roots.tolist()):
-            split = splits[root]
-            if split is not None:
-                waiting.setdefault(split[0], []).append(tree)
+        waiting = _waiting(splits, roots.tolist())
         terms = np.arange(1, len(roots) + 1)
         return cls(splits, roots.tolist(), waiting, addends, terms, outputs, base, link)
+
+    def part(self, trees: slice, base: NDArray[np.float64]) -> Outline:
+        """Some of the trees, whose sums start from `base`."""
+        roots, outputs = self.roots[trees], self.outputs[trees]
+        waiting = _waiting(self.splits, roots)
+        terms = self.terms[: len(roots)]
+        return Outline(self.splits, roots, waiting, self.addends, terms, outputs, base, self.link)
+
+
+def _waiting(splits: list[Split | None], roots: list[int]) -> dict[int, list[int]]:
+    """Trees that wait for each feature at their roots."""
+    waiting: dict[int, list[int]] = {}
+    for tree, root in enumerate(roots):
+        split = splits[root]
+        if split is not None:
+            waiting.setdefault(split[0], []).append(tree)
+    return waiting
 
 
 def _split(
@@ -134,6 +147,11 @@ class ForestWalk(Walk):
     @property
     def scores(self) -> NDArray[np.float64]:
         """Scores of the nodes where the trees stand."""
+        return np.atleast_1d(apply_link(self._outline.link, self.raw)[0])
+
+    @property
+    def raw(self) -> NDArray[np.float64]:
+        """Outputs (1, k) before the link."""
         outline = self._outline
         terms = np.zeros((len(self._place) + 1, len(outline.base)))
         terms[0] = outline.base
@@ -145,7 +163,7 @@ class ForestWalk(Walk):
         raw = terms.cumsum(axis=0)[-1:]
         if outline.link in ("mean", "vote"):
             raw /= max(len(self._place), 1)
-        return np.atleast_1d(apply_link(outline.link, raw)[0])
+        return raw
 
     @property
     def evaluations(self) -> int:

@@ -1,18 +1,15 @@
-"""One example climbing a ladder: the walk of the rung where it stands, then the next.
-
-All values told are kept, so a rung higher up asks only for what is new. A value is read, and
-paid, when a rung that the example has come to reads it.
-"""
+"""One example climbing a ladder: the walk of the rung where it stands, then the next."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.model.frozen import Frozen, Price, Walk
+from thrifty.model.relay_walk import RelayWalk
 
 __all__ = ["StagesWalk", "doubt_of"]
 
@@ -30,7 +27,7 @@ def doubt_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(1.0 - scores.max(axis=1))
 
 
-class StagesWalk(Walk):
+class StagesWalk(RelayWalk[Walk]):
     """The walk of a `Stages`."""
 
     def __init__(
@@ -42,57 +39,17 @@ class StagesWalk(Walk):
     ) -> None:
         self._rungs, self._doubts, self._limits = rungs, doubts, limits
         self._price = price
-        self._told: dict[int, float] = {}
-        self._walks: list[Walk] = []
         self._rung = 0
         self._in_doubt = False
         self._scores: NDArray[np.float64] | None = None
-        self._start(rungs[0])
-        self._go()
-
-    @property
-    def asks(self) -> tuple[int, ...]:
-        """What the current rung, or its doubt, asks for; nothing once the example stops."""
-        return self._walks[-1].asks
-
-    def tell(self, values: Mapping[int, float]) -> None:
-        """Take values, and climb as far as they allow."""
-        self._told.update(values)
-        if self._walks[-1].asks:  # an example that has stopped reads nothing more
-            self._walks[-1].tell(values)
-            self._go()
-
-    @property
-    def touched(self) -> tuple[int, ...]:
-        """Features read so far, in the order of first reading."""
-        return tuple(dict.fromkeys(j for walk in self._walks for j in walk.touched))
+        super().__init__(rungs[0].walk(price))
 
     @property
     def scores(self) -> NDArray[np.float64]:
         """Scores of the last complete rung; before that, the best of the first."""
         return self._walks[0].scores if self._scores is None else self._scores
 
-    @property
-    def evaluations(self) -> int:
-        """Evaluations on all rungs so far."""
-        return sum(walk.evaluations for walk in self._walks)
-
-    def _start(self, model: Frozen) -> None:
-        walk = model.walk(self._price)
-        if self._told:
-            walk.tell(self._told)
-        self._walks.append(walk)
-
-    def _go(self) -> None:
-        """Pass from walk to walk as long as they are complete."""
-        while not self._walks[-1].asks:
-            follows = self._next()
-            if follows is None:
-                return
-            self._start(follows)
-
-    def _next(self) -> Frozen | None:
-        """The model that follows the walk just completed; None when the example stops."""
+    def _next(self) -> Walk | None:
         scores, limit = self._walks[-1].scores, self._limits[self._rung]
         if self._in_doubt:
             return self._above(float(scores[0]) > limit)
@@ -104,10 +61,10 @@ class StagesWalk(Walk):
         if doubt is None:
             return self._above(bool(doubt_of(scores[np.newaxis])[0] > limit))
         self._in_doubt = True
-        return doubt
+        return doubt.walk(self._price)
 
-    def _above(self, climbs: bool) -> Frozen | None:
+    def _above(self, climbs: bool) -> Walk | None:
         if not climbs:
             return None
         self._rung, self._in_doubt = self._rung + 1, False
-        return self._rungs[self._rung]
+        return self._rungs[self._rung].walk(self._price)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 
 from thrifty.bundle import Predictor
 from thrifty.frontier.parts import Rows, plain
+from thrifty.model import LinearTree
+from thrifty.report.branches import branches
 from thrifty.report.calibration import calibration
 from thrifty.report.examples import example
 
@@ -25,6 +28,7 @@ def answers(predictor: Predictor, rows: Rows) -> dict[str, Any]:
     used, bills = predictor.used(rows.X), predictor.bill(rows.X)
     return {
         "bought": _bought(predictor, used),
+        "tree": _tree(predictor, rows),
         "bills": _bills(bills),
         "calibration": _calibration(predictor, rows),
         "confusion": _confusion(predictor, rows),
@@ -47,6 +51,14 @@ def _bought(model: Predictor, used: NDArray[np.bool_]) -> list[dict[str, Any]]:
         }
         for j in order
     ]
+
+
+def _tree(predictor: Predictor, rows: Rows) -> list[dict[str, Any]]:
+    """The nodes of a tree of linear models; none for another model."""
+    if not isinstance(predictor.model, LinearTree):
+        return []
+    told = [asdict(branch) for branch in branches(predictor, rows.X)]
+    return [{**branch, "bought": list(branch["bought"])} for branch in told]
 
 
 def _bills(bills: NDArray[np.float64]) -> dict[str, Any]:

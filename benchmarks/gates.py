@@ -1,0 +1,266 @@
+"""Gates before expensive models: Letters by mean bill, local/remote by share sent, and speed.
+
+Letters (F. Nan's thesis, figure 5.5): A-M against N-Z, 12000/4000/4000 rows, unit prices. The
+expensive models are an RBF machine tuned on validation rows and a forest of 500 trees; the point
+of the path is chosen on validation rows, the cheapest within one percent of the expensive model,
+and reported on test rows.
+
+Local/remote (table 1 of the paper version): 500 trees of depth 5 are remote, 10 are local. The
+sets are Covertype, its largest class against the rest, and ten classes of images cut in two;
+both with as many rows as there. The share that is sent is the least at which the test rows reach
+the target; settings were chosen on validation rows. CPU time is of one run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from itertools import pairwise
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import numpy as np
+from _harness import RESULTS, report, take_turns
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.svm import SVC
+
+from thrifty import (
+    BoostedFamily,
+    Call,
+    GatedClassifier,
+    GreedyMiserClassifier,
+    LeavesFamily,
+    LinearFamily,
+)
+from thrifty.data import load, synthetic_1
+from thrifty.learn.gate_trial import Trial
+from thrifty.learn.rivals import ConfidenceGateClassifier, DistilledClassifier, GreedyGateClassifier
+
+FOLDS = 3
+WITHIN = 0.01
+PENALTIES = (0.002, 0.001)
+
+
+def parts(X, y, sizes, seed=0):
+    """Training, validation and test rows."""
+    order = np.random.default_rng(seed).permutation(len(y))[: sum(sizes)]
+    ends = np.cumsum([0, *sizes])
+    return [(X[order[a:b]], y[order[a:b]]) for a, b in pairwise(ends)]
+
+
+def letters():
+    """Rows of the table for each expensive model and family."""
+    table = load("letter")
+    y = np.asarray(table.y)
+    late = (y > np.sort(np.unique(y))[12]).astype(int)
+    train, held, test = parts(table.X.to_numpy(float), late, (12000, 4000, 4000))
+    machines = [SVC(C=10.0, gamma=gamma) for gamma in (0.05, 0.1)]
+    machine = max(machines, key=lambda svc: svc.fit(*train).score(*held))
+    forest = RandomForestClassifier(500, n_jobs=1, random_state=0)
+    for name, big in (("RBF machine", machine), ("forest of 500 trees", forest)):
+        call = Call("big", fn=big, folds=FOLDS)
+        model = GatedClassifier(
+            call, family=BoostedFamily(200, 0.3), alternations=3, random_state=0
+        )
+        points = list(model.path(*train, validation=held, shares=(0.1, 0.3), penalties=PENALTIES))
+        top = points[-1]
+        good = [point for point in points if point.quality >= top.quality - WITHIN]
+        alone, chosen = figures(top, test), figures(good[0], test)
+        saved = 1.0 - chosen[1] / alone[1]
+        print(name, alone, chosen, good[0].knob, flush=True)
+        yield name, *rounded(alone), *rounded(chosen), f"{100 * saved:.0f} %", ">= 31 %"
+
+
+def figures(point, test):
+    """Accuracy and mean bill on test rows."""
+    X, y = test
+    return float(np.mean(point.model.predict(X) == y)), float(point.model.bill(X).mean())
+
+
+def rounded(pair):
+    """As the table shows them."""
+    return f"{pair[0]:.4f}", f"{pair[1]:.2f}"
+
+
+def covertype():
+    """The largest class against the rest."""
+    table = load("covertype")
+    y = (np.asarray(table.y) == np.bincount(table.y).argmax()).astype(int)
+    return parts(table.X.to_numpy(np.float32), y, (36603, 15688, 58101))
+
+
+def images():
+    """The first five classes against the others; the test rows are the set's own."""
+    table = load("cifar10_coates400")
+    X, y = table.X.to_numpy(np.float32), (np.asarray(table.y) > 4).astype(int)
+    mine = table.split == "train"
+    train, held = parts(X[mine], y[mine], (19761, 8468))
+    return [train, held, (X[~mine], y[~mine])]
+
+
+SETS = {
+    "Covertype": (covertype, (0.1, 0.3), (0.005, 0.015), ("93, 43, 42, 43", "78, 34, 33, 32")),
+    "CIFAR-10": (images, (0.1,), (0.009, 0.019), ("88, 65, 67, 63", "74, 49, 52, 43")),
+}
+
+
+def remote(label):
+    """Share of the test rows that each rule sends to reach the targets."""
+    make, rates, below, published = SETS[label]
+    train, held, test = make()
+    settings = {"max_depth": 5, "min_samples_leaf": 20}
+    bigs = [GreedyMiserClassifier(n_estimators=500, learning_rate=r, **settings) for r in rates]
+    big = max(bigs, key=lambda one: one.fit(*train).score(*held))
+    answers = (
+        GatedClassifier(Call("big", fn=big, folds=FOLDS), random_state=0)
+        ._job(*train, None, None)
+        .expensive.answers
+    )
+    call = Call("big", fn=big, folds=None)
+    small = min(
+        (LeavesFamily(learning_rate=r) for r in (0.3, 0.5, 0.8)),
+        key=lambda family: -local_accuracy(family, call, answers, train, held),
+    )
+    rules = {
+        "confidence": [ConfidenceGateClassifier(call, family=small)],
+        "greedy": [GreedyGateClassifier(call, family=small)],
+        "ADAPT-LSTSQ": [
+            GatedClassifier(call, share, family=small, distance="symmetric")
+            for share in (0.1, 0.3, 0.5)
+        ],
+    }
+    top, low = big.score(*test), 0.0
+    sent = {}
+    for name, models in rules.items():
+        fitted = [model.fit(*train, answers=answers).model_ for model in models]
+        low = float(np.mean(fitted[0].local.score(test[0]).argmax(1) == test[1])) or low
+        for number, less in enumerate(below):
+            goal = big.score(*held) - less
+            best = min(fitted, key=lambda one: share_sent(one, held, goal))
+            sent[name, number] = share_sent(best, test, top - less)
+        if name == "confidence":
+            first = low
+    student = DistilledClassifier(call, family=small).fit(*train, answers=answers).score(*test)
+    for number, less in enumerate(below):
+        uniform = max(0.0, (top - less - first) / (top - first))
+        shares = [uniform, *(sent[name, number] for name in rules)]
+        yield (
+            label, f"{top:.3f}", f"{first:.3f}", f"{student:.3f}", f"{top - less:.3f}",
+            *(f"{100 * share:.0f}" for share in shares), published[number],
+        )  # fmt: skip
+
+
+def local_accuracy(family, call, answers, train, held):
+    """Of the local model that a family starts from."""
+    model = ConfidenceGateClassifier(call, family=family).fit(*train, answers=answers)
+    return float(np.mean(model.model_.local.score(held[0]).argmax(axis=1) == held[1]))
+
+
+def share_sent(model, rows, goal):
+    """The least share of rows at which an accuracy is reached."""
+    X, y = rows
+    trial = Trial(model.gate, model.local, model.expensive, None, X, y)
+    reached = np.flatnonzero(trial.accuracies >= goal)
+    return trial.choices.counts[reached[0]] / len(y) if len(reached) else 1.0
+
+
+def speed():
+    """A gate of 100 + 100 trees with ten alternations beside one plain fit of 200 trees."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(45_000, 50))
+    signal = X[:, 0] * np.where(X[:, 1] > 0, 1.5, -0.5) + X[:, 2] + 0.3 * X[:, 3:20].sum(axis=1)
+    y = (signal + rng.normal(size=len(X)) > 0).astype(int)
+    sure = 1.0 / (1.0 + np.exp(-2.0 * signal))
+    answers = np.column_stack([1.0 - sure, sure])
+    plain = GreedyMiserClassifier(n_estimators=200).fit(X, y)
+    call = Call("big", fn=plain, folds=None)
+    rounds = {}
+
+    def gate(distance):
+        model = GatedClassifier(call, 0.3, 0.0005, distance=distance, random_state=0)
+        rounds[distance] = len(model.fit(X, y, answers=answers).history_) // 2
+
+    times = take_turns(
+        {
+            "plain": lambda: GreedyMiserClassifier(n_estimators=200).fit(X, y),
+            "kl": lambda: gate("kl"),
+            "symmetric": lambda: gate("symmetric"),
+        },
+        turns=1,
+    )
+    for distance in ("kl", "symmetric"):
+        ratio = times[distance] / times["plain"]
+        yield f"gate, {distance}", rounds[distance] + 1, f"{ratio:.1f}", "<= 12"
+
+
+def picture():
+    """Figure 5.2 of the thesis: local answers and what is sent, before and after the search."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.colors import ListedColormap
+
+    table = synthetic_1()
+    X, y = table.X.to_numpy(float), np.asarray(table.y)
+    machine = SVC(C=10.0, gamma=1.0).fit(X, y)
+    low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
+    grid = np.stack(np.meshgrid(*np.linspace(low, high, 121).T), axis=-1)
+    families = {"ADAPT-LIN": LinearFamily(), "ADAPT-GBRT": BoostedFamily(5, 0.5, 2)}
+    panels = {"RBF machine": (machine, None)}
+    for name, family in families.items():
+        for share, when in ((0.0, "start"), (0.6, "after the search")):
+            model = GatedClassifier(machine, share, family=family, random_state=0).fit(X, y)
+            title = (
+                f"{name}, {when}: {model.sent(X).mean():.0%} sent, {model.score(X, y):.3f} right"
+            )
+            panels[title] = (model, model)
+    some = np.random.default_rng(0).permutation(len(y))[:250]
+    figure, axes = plt.subplots(2, 3, figsize=(11, 6.5), sharex=True, sharey=True)
+    axes = axes.ravel()[[0, 1, 2, 4, 5]]
+    figure.axes[3].set_axis_off()
+    for axis, (title, (answers, gate)) in zip(axes, panels.items(), strict=True):
+        flat = grid.reshape(-1, 2)
+        local = (
+            answers.predict(flat)
+            if gate is None
+            else (answers.model_.local.score(flat).argmax(axis=1))
+        )
+        shape = grid.shape[:2]
+        axis.contour(grid[..., 0], grid[..., 1], local.reshape(shape), [0.5], colors="black")
+        if gate is not None and gate.sent(X).any():
+            sends = gate.sent(flat).reshape(shape).astype(float)
+            axis.contourf(grid[..., 0], grid[..., 1], sends, [0.5, 1.5], colors=["wheat"])
+        axis.scatter(*X[some].T, c=y[some], s=5, cmap=ListedColormap(["tab:blue", "tab:red"]))
+        axis.set_title(title, fontsize=8)
+    figure.tight_layout()
+    figure.savefig(RESULTS.parent / "_static" / "gates.png", dpi=90)
+
+
+def main():
+    """All of them, or those named: letters, remote, speed, picture."""
+    chosen = sys.argv[1:] or ["letters", "remote", "speed", "picture"]
+    if "picture" in chosen:
+        picture()
+    if "letters" in chosen:
+        header = ("expensive model", "its accuracy", "its bill", "gated accuracy", "gated bill",
+                  "saved", "published")  # fmt: skip
+        report("gates_letters", header, list(letters()))
+    if "remote" in chosen:
+        header = ("set", "remote accuracy", "local accuracy", "distilled alone", "target",
+                  "uniform: % sent", "confidence", "greedy", "ADAPT-LSTSQ",
+                  "published, in this order")  # fmt: skip
+        rows = []
+        for label in [label for label in SETS if label in chosen] or SETS:
+            for row in remote(label):
+                print(*row, flush=True)
+                rows.append(row)
+        report("gates_remote", header, rows)
+    if "speed" in chosen:
+        header = ("45,000 x 50, 100 + 100 trees", "alternations until settled, of 10",
+                  "CPU time / plain fit of 200 trees", "limit")  # fmt: skip
+        report("gates_speed", header, list(speed()))
+
+
+if __name__ == "__main__":
+    main()

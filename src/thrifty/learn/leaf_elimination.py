@@ -1,0 +1,110 @@
+"""Which inputs of a leaf pay: backward elimination on the exact objective.
+
+What the loss gains when an input goes and the others are fitted anew follows from the inverse
+hessian alone, without a look at the rows; it is exact where the loss is a parabola.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.learn.soft_leaf import PROP, LeafProblem
+
+__all__ = ["LeafTolls", "Parabola", "worth"]
+
+Floats = NDArray[np.float64]
+
+# More than rounding.
+MARGIN = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class LeafTolls:
+    """What a leaf saves by dropping inputs.
+
+    Parameters
+    ----------
+    tolls : array (A,)
+        Penalty times price of each term, times the share of the rows that come to the leaf.
+    members : array (A, m)
+        Which of the leaf's inputs belong to each term.
+    elsewhere : array (A,)
+        Inputs of each term that the way to the leaf weighs anyway.
+    bundles : bool array (m, C)
+        Sets of inputs that may go together.
+    """
+
+    tolls: Floats
+    members: Floats
+    elsewhere: Floats
+    bundles: NDArray[np.bool_]
+
+    def saved(self, alive: NDArray[np.bool_], groups: Floats) -> Floats:
+        """What each of some sets of inputs (m, C) would save now."""
+        count = self.elsewhere + self.members @ alive
+        after = count[:, np.newaxis] - self.members @ groups
+        return np.asarray(self.tolls @ ((count > 0)[:, np.newaxis] & (after <= 0)))
+
+
+class Parabola:
+    """The least point of a leaf's loss, and where it moves when inputs go, by the inverse hessian.
+
+    Parameters
+    ----------
+    problem : LeafProblem
+        Of the leaf's inputs, free of charge.
+    beta, bias
+        Where the loss is least.
+    """
+
+    def __init__(self, problem: LeafProblem, beta: Floats, bias: float) -> None:
+        hessian = problem.parabola(beta, bias)[1]
+        diagonal = np.diag_indices_from(hessian)
+        hessian[diagonal] += PROP * max(float(hessian[diagonal].max()), np.finfo(float).tiny)
+        self.point = np.append(beta, bias)
+        self.inverse = np.linalg.inv(hessian)
+
+    def rise(self, drop: NDArray[np.intp]) -> float:
+        """How much the loss rises without some inputs, the others fitted anew."""
+        gone = self.point[drop]
+        if len(drop) == 1:
+            return float(0.5 * gone[0] ** 2 / self.inverse[drop[0], drop[0]])
+        return float(0.5 * gone @ np.linalg.solve(self.inverse[np.ix_(drop, drop)], gone))
+
+    def without(self, drop: NDArray[np.intp]) -> Floats:
+        """Weights and bias, the last, without some inputs."""
+        point = self.point - self.point[drop] @ self._gain(drop)
+        point[drop] = 0.0
+        return np.asarray(point)
+
+    def drop(self, drop: NDArray[np.intp]) -> None:
+        """Let inputs go; in place."""
+        gain = self._gain(drop)
+        self.point = self.without(drop)
+        self.inverse = self.inverse - self.inverse[:, drop] @ gain
+        # What is gone is out of the way of the others, and can go again.
+        self.inverse[drop] = self.inverse[:, drop] = 0.0
+        self.inverse[drop, drop] = 1.0
+
+    def _gain(self, drop: NDArray[np.intp]) -> Floats:
+        return np.linalg.solve(self.inverse[np.ix_(drop, drop)], self.inverse[drop])
+
+
+def worth(parabola: Parabola, tolls: LeafTolls) -> NDArray[np.bool_]:
+    """Inputs (m,) that stay: what saves more than it helps goes, the best bargain first."""
+    alive = np.ones(len(parabola.point) - 1, dtype=bool)
+    while alive.any():
+        groups = tolls.bundles & alive[:, np.newaxis]
+        net = tolls.saved(alive, groups.astype(float))
+        for c in np.flatnonzero(net > MARGIN):
+            net[c] -= parabola.rise(np.flatnonzero(groups[:, c]))
+        best = int(np.argmax(net))
+        if net[best] <= MARGIN:
+            break
+        drop = np.flatnonzero(groups[:, best])
+        parabola.drop(drop)
+        alive[drop] = False
+    return alive

@@ -1,0 +1,297 @@
+"""Greedy selection in the space of the inputs is greedy least squares on the rows."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thrifty.costs import Prices
+from thrifty.learn.bought import Bought
+from thrifty.learn.gram import Gram
+from thrifty.learn.gram_purchases import Buyer
+from thrifty.learn.gram_selection import Explainer, Layout
+from thrifty.learn.least_squares import least_squares
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def draw(seed, n=60, d=6, targets=1, condition=1.0):
+    """Rows whose columns have about this condition, and targets that depend on some of them."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, d)) + rng.normal(size=d)
+    if condition > 1:
+        left, _, right = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)
+        Z = left * np.geomspace(1.0, 1.0 / condition, d) @ right
+        Z /= Z.std(axis=0)
+    Y = Z @ rng.normal(size=(d, targets)) * rng.integers(0, 2, (1, targets)) + 2.0
+    return rng, Z, Y + rng.normal(size=(n, targets))
+
+
+def left_over(Z, Y, columns, weight=None):
+    """Squares that least squares on some columns leaves, by an orthogonal decomposition."""
+    w = np.ones(len(Z)) if weight is None else weight
+    A = np.column_stack([np.ones(len(Z)), Z[:, columns]]) * np.sqrt(w)[:, None]
+    B = Y * np.sqrt(w)[:, None]
+    return np.square(B - A @ np.linalg.lstsq(A, B, rcond=None)[0]).sum()
+
+
+def share(Z, Y, columns):
+    return 1.0 - left_over(Z, Y, list(columns)) / left_over(Z, Y, [])
+
+
+def buyer_of(gram, layout, prices, mass=np.inf):
+    return Buyer(Explainer.of(gram, layout), Bought(prices, 0, "model"), mass)
+
+
+def greedy(Z, Y, prices, weight=None):
+    """Columns by gain per price, and what is left after each, each step from the rows anew."""
+    order, left = [], [left_over(Z, Y, [], weight)]
+    while len(order) < Z.shape[1]:
+        rest = [j for j in range(Z.shape[1]) if j not in order]
+        gains = [(left[-1] - left_over(Z, Y, [*order, j], weight)) / prices[j] for j in rest]
+        order.append(rest[int(np.argmax(gains))])
+        left.append(left_over(Z, Y, order, weight))
+    return order, left
+
+
+# --- equal to brute force -------------------------------------------------------
+
+
+@pytest.mark.parametrize("condition", [1.0, 1e3, 1e5])
+@pytest.mark.parametrize("targets", [1, 3])
+def test_order_and_r2_are_those_of_greedy_least_squares(condition, targets):
+    for seed in range(12):
+        rng, Z, Y = draw(seed, targets=targets, condition=condition)
+        weight = rng.random(len(Z)) + 0.1 if seed % 2 else None
+        prices = rng.choice([1.0, 2.0, 7.0], Z.shape[1])
+        order, left = greedy(Z, Y, prices, weight)
+        layout = Layout(np.arange(Z.shape[1]), Z.shape[1])
+        explainer = Explainer.of(Gram.of(Z, Y, weight), layout)
+        for step, column in enumerate(order):
+            rates = explainer.gains() / prices
+            rates[explainer.chosen] = -1.0
+            assert int(np.argmax(rates)) == column
+            explainer.add(column)
+            assert explainer.left.sum() == pytest.approx(left[step + 1], rel=1e-6)
+            assert explainer.explained == pytest.approx(1 - left[step + 1] / left[0], abs=1e-7)
+
+
+def test_a_buyer_follows_the_greedy_order_and_stops_at_the_budget():
+    for seed in range(12):
+        rng, Z, Y = draw(seed)
+        prices = rng.choice([1.0, 2.0, 7.0], Z.shape[1])
+        order, _ = greedy(Z, Y, prices)
+        gram, layout = Gram.of(Z, Y), Layout(np.arange(6), 6)
+        whole = buyer_of(gram, layout, Prices(prices.tolist()).bind(6))
+        whole.spend(np.inf)
+        assert whole.columns == order
+        assert whole.spent == pytest.approx(np.cumsum(prices[order]))
+        for budget in (0.5, 3.0, 9.0):
+            buyer = buyer_of(gram, layout, Prices(prices.tolist()).bind(6))
+            buyer.spend(budget)
+            fits = int(np.sum(np.cumsum(prices[order]) <= budget))
+            assert buyer.columns[:fits] == order[:fits]  # and then whatever still fits
+            spent = prices[buyer.columns].sum()
+            assert spent <= budget
+            rest = np.setdiff1d(np.arange(6), buyer.columns)
+            assert not np.any(prices[rest] <= budget - spent)
+
+
+def test_a_category_is_worth_what_all_its_inputs_explain():
+    rng, Z, _ = draw(3, n=80, d=3)
+    codes = rng.integers(0, 4, 80)
+    inputs = np.column_stack([Z[:, 0], np.eye(4)[codes], Z[:, 1:]])
+    Y = (codes[:, None] == 2) * 2.0 + Z[:, :1] + rng.normal(size=(80, 1))
+    layout = Layout(np.array([0, 1, 1, 1, 1, 2, 3]), 5)  # the last column never varies
+    explainer = Explainer.of(Gram.of(inputs, Y), layout)
+    for taken in ([], [0], [0, 5]):
+        for column in taken[-1:]:
+            explainer.add({0: 0, 5: 2}[column])
+        gained = left_over(inputs, Y, taken) - left_over(inputs, Y, [*taken, 1, 2, 3, 4])
+        assert explainer.gains()[1] == pytest.approx(gained, rel=1e-9)
+        assert explainer.gains()[4] == 0.0
+    explainer.add(1)
+    assert len(explainer.chosen) == 5  # one of four categories follows from the others
+    assert explainer.left.sum() == pytest.approx(left_over(inputs, Y, [0, 5, 1, 2, 3, 4]))
+
+
+@given(SEEDS)
+def test_r2_never_decreases_and_ends_at_that_of_all_columns(seed):
+    _, Z, Y = draw(seed, n=30, d=5, targets=2)
+    buyer = buyer_of(Gram.of(Z, Y), Layout(np.arange(5), 5), Prices([1.0] * 5).bind(5))
+    seen = [0.0]
+    for column in range(5):
+        buyer.explainer.add(column)
+        seen.append(buyer.explainer.explained)
+    assert np.all(np.diff(seen) >= 0)
+    assert seen[-1] == pytest.approx(share(Z, Y, range(5)), abs=1e-9)
+
+
+# --- the guarantee (004 theorem 2.2) ----------------------------------------------
+
+
+def subsets(items):
+    items = list(items)
+    return chain.from_iterable(combinations(items, r) for r in range(len(items) + 1))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_greedy_reaches_its_share_of_the_best(seed):
+    rng, Z, Y = draw(seed, n=40, d=5)
+    prices = rng.choice([1.0, 2.0, 3.0], 5)
+    worth = {frozenset(s): share(Z, Y, s) for s in subsets(range(5))}
+    ratios = [1.0]
+    for held in worth:  # definition 2.1 over all sets
+        for more in worth:
+            joint = worth[held | more] - worth[held]
+            if not held & more and joint > 1e-9:
+                ratios.append(sum(worth[held | {s}] - worth[held] for s in more) / joint)
+    bound = 1.0 - np.exp(-min(ratios))
+    buyer = buyer_of(Gram.of(Z, Y), Layout(np.arange(5), 5), Prices(prices.tolist()).bind(5))
+    buyer.spend(np.inf)
+    for count in range(1, 6):
+        spent = buyer.spent[count - 1]
+        best = max(r2 for held, r2 in worth.items() if prices[list(held)].sum() <= spent + 1e-9)
+        assert worth[frozenset(buyer.columns[:count])] >= bound * best - 1e-9
+
+
+# --- groups -------------------------------------------------------------------------
+
+
+def group_case():
+    """Two columns that only explain together with the other's help beat one that is dearer."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(4000, 3))
+    return Z, Z @ np.array([[1.0], [1.0], [1.2]])
+
+
+def test_a_group_is_judged_as_a_block():
+    Z, Y = group_case()
+    prices = Prices([1.0, 1.0, 4.0], groups={"g": [0, 1]}, shared={"g": 3.0}).bind(3)
+    buyer = buyer_of(Gram.of(Z, Y), Layout(np.arange(3), 3), prices, mass=4000.0)
+    buyer.spend(5.0)
+    # One member costs 4 and explains 1; the other column costs 4 and explains 1.44; the block
+    # costs 5 and explains 2.
+    assert sorted(buyer.columns) == [0, 1]
+    assert buyer.spent == [4.0, 5.0]
+
+
+def test_a_block_that_does_not_fit_is_not_counted_on():
+    Z, Y = group_case()
+    prices = Prices([1.0, 1.0, 4.0], groups={"g": [0, 1]}, shared={"g": 3.0}).bind(3)
+    buyer = buyer_of(Gram.of(Z, Y), Layout(np.arange(3), 3), prices, mass=4000.0)
+    buyer.spend(4.5)
+    assert buyer.columns == [2]
+
+
+def test_a_group_is_paid_once_and_parents_have_paid():
+    Z, Y = group_case()
+    prices = Prices([1.0, 1.0, 4.0], groups={"g": [0, 1]}, shared={"g": 3.0}).bind(3)
+    bought = Bought(prices, 0, "model")
+    bought.features[0] = 1
+    explainer = Explainer.of(Gram.of(Z, Y), Layout(np.arange(3), 3))
+    buyer = Buyer(explainer, bought, 4000.0)
+    buyer.spend(1.0)
+    assert (buyer.columns, buyer.spent) == ([0, 1], [0.0, 1.0])
+
+
+def test_a_category_in_a_group_counts_as_one_column():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 2000)
+    inputs = np.column_stack([np.eye(3)[codes], rng.normal(size=(2000, 2))])
+    Y = 2.0 * (codes[:, None] == 1) + inputs[:, 3:4] + 1.1 * inputs[:, 4:]
+    prices = Prices([1.0, 1.0, 4.0], groups={"g": [0, 1]}, shared={"g": 3.0}).bind(3)
+    layout = Layout(np.array([0, 0, 0, 1, 2]), 3)
+    buyer = buyer_of(Gram.of(inputs, Y), layout, prices, mass=2000.0)
+    buyer.spend(5.0)
+    assert sorted(buyer.columns) == [0, 1]
+    assert len(buyer.explainer.chosen) == 3
+
+
+def test_a_budget_that_is_a_sum_of_prices_buys_them_all():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(500, 3))
+    gram, layout = Gram.of(Z, Z.sum(axis=1, keepdims=True)), Layout(np.arange(3), 3)
+    buyer = buyer_of(gram, layout, Prices([0.1] * 3).bind(3), mass=500.0)
+    buyer.spend(0.3)  # which is less than 0.1 + 0.1 + 0.1
+    assert len(buyer.columns) == 3
+
+
+# --- sums ---------------------------------------------------------------------------
+
+
+@given(SEEDS, st.integers(0, 40))
+def test_sums_add_up_over_parts_of_the_rows(seed, cut):
+    rng, Z, Y = draw(seed, n=40, d=4, targets=2)
+    weight = rng.random(40)
+    order = rng.permutation(40)
+    parts = [Gram.of(Z, Y, weight[rows], rows) for rows in (order[:cut], order[cut:])]
+    whole = Gram.of(Z, Y, weight)
+    for name in ("inputs", "cross", "squares", "input_sums", "target_sums", "mass"):
+        due = getattr(whole, name)
+        assert np.allclose(getattr(parts[0] + parts[1], name), due, atol=1e-9)
+        assert np.allclose(getattr(whole - parts[0], name), getattr(parts[1], name), atol=1e-9)
+
+
+@pytest.mark.parametrize("condition", [1.0, 1e3, 1e5, 1e9])
+@pytest.mark.parametrize("known", ["nothing", "products", "rough products", "other products"])
+def test_coefficients_are_those_of_an_orthogonal_decomposition(condition, known):
+    rng, Z, Y = draw(1, n=9000, d=8, targets=2, condition=condition)
+    weight = rng.random(9000)
+    products = Gram.of(Z, Y, weight).products(np.arange(8))
+    noise = 1.0 + 1e-12 * rng.normal(size=(9, 9))
+    given = {"nothing": None, "products": products, "rough products": products * noise * noise.T,
+             "other products": np.eye(9)}[known]  # fmt: skip
+    coefficients, intercept = least_squares(Z, Y, weight, given)
+    A = np.column_stack([np.ones(9000), Z]) * np.sqrt(weight)[:, None]
+    due = np.linalg.lstsq(A, Y * np.sqrt(weight)[:, None], rcond=None)[0]
+    found = np.vstack([intercept, coefficients])
+    assert np.allclose(A @ found, A @ due, atol=1e-7)
+    if condition < 1e6:
+        assert np.allclose(found, due, rtol=1e-6, atol=1e-6 * np.abs(due).max())
+
+
+# --- awkward columns ------------------------------------------------------------------
+
+
+def test_a_copy_of_a_column_explains_nothing_more():
+    _, Z, Y = draw(0)
+    Z = np.column_stack([Z, Z[:, 0], 3.0 * Z[:, 1] - Z[:, 2], np.full(len(Z), 7.0)])
+    buyer = buyer_of(Gram.of(Z, Y), Layout(np.arange(9), 9), Prices([1.0] * 9).bind(9))
+    buyer.spend(np.inf)
+    assert 8 not in buyer.columns
+    assert len(buyer.columns) == 6
+    assert np.linalg.matrix_rank(Z[:, buyer.columns]) == 6
+
+
+def test_columns_of_noise_are_not_bought_not_even_for_nothing():
+    rng = np.random.default_rng(5)
+    bought = 0
+    for _ in range(20):
+        Z = rng.normal(size=(200, 40))
+        prices = Prices([0.0, *[1.0] * 39]).bind(40)
+        Y = rng.normal(size=(200, 1))
+        buyer = buyer_of(Gram.of(Z, Y), Layout(np.arange(40), 40), prices, mass=200.0)
+        buyer.spend(np.inf)
+        bought += len(buyer.columns)
+    assert bought <= 1
+
+
+def test_dependent_columns_have_finite_coefficients():
+    _, Z, Y = draw(2)
+    Z = np.column_stack([Z, Z[:, 0], np.ones(len(Z))])
+    coefficients, intercept = least_squares(Z, Y)
+    assert np.isfinite(coefficients).all() and np.isfinite(intercept).all()
+    fitted = Z @ coefficients + intercept
+    assert np.square(Y - fitted).sum() == pytest.approx(left_over(Z, Y, range(6)))
+
+
+def test_fewer_rows_than_columns_have_finite_coefficients():
+    rng = np.random.default_rng(0)
+    Z, Y = rng.normal(size=(4, 9)), rng.normal(size=(4, 1))
+    coefficients, intercept = least_squares(Z, Y)
+    assert np.allclose(Z @ coefficients + intercept, Y)
