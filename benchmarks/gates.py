@@ -21,6 +21,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
 from _harness import RESULTS, report, take_turns
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
 
@@ -37,7 +38,9 @@ from thrifty.learn.gate_trial import Trial
 from thrifty.learn.rivals import ConfidenceGateClassifier, DistilledClassifier, GreedyGateClassifier
 
 FOLDS = 3
-WITHIN = 0.01
+# The published saving; and rows that no setting was tried on.
+SAVED = 0.31
+FRESH = 1
 PENALTIES = (0.002, 0.001)
 
 
@@ -53,7 +56,7 @@ def letters():
     table = load("letter")
     y = np.asarray(table.y)
     late = (y > np.sort(np.unique(y))[12]).astype(int)
-    train, held, test = parts(table.X.to_numpy(float), late, (12000, 4000, 4000))
+    train, held, test = parts(table.X.to_numpy(float), late, (12000, 4000, 4000), FRESH)
     machines = [SVC(C=10.0, gamma=gamma) for gamma in (0.05, 0.1)]
     machine = max(machines, key=lambda svc: svc.fit(*train).score(*held))
     forest = RandomForestClassifier(500, n_jobs=1, random_state=0)
@@ -63,12 +66,15 @@ def letters():
             call, family=BoostedFamily(200, 0.3), alternations=3, random_state=0
         )
         points = list(model.path(*train, validation=held, shares=(0.1, 0.3), penalties=PENALTIES))
-        top = points[-1]
-        good = [point for point in points if point.quality >= top.quality - WITHIN]
-        alone, chosen = figures(top, test), figures(good[0], test)
-        saved = 1.0 - chosen[1] / alone[1]
-        print(name, alone, chosen, good[0].knob, flush=True)
-        yield name, *rounded(alone), *rounded(chosen), f"{100 * saved:.0f} %", ">= 31 %"
+        full = points[0].model.prices.full
+        cheap = [point for point in points if point.bill <= (1.0 - SAVED) * full]
+        best = max(cheap, key=lambda point: point.quality)
+        alone, chosen = (clone(big).fit(*train).score(*test), full), figures(best, test)
+        saved, lost = 1.0 - chosen[1] / alone[1], alone[0] - chosen[0]
+        print(name, alone, chosen, best.knob, flush=True)
+        yield (
+            name, *rounded(alone), *rounded(chosen), f"{100 * saved:.0f} %", f"{100 * lost:.2f} %"
+        )  # fmt: skip
 
 
 def figures(point, test):
@@ -244,7 +250,7 @@ def main():
         picture()
     if "letters" in chosen:
         header = ("expensive model", "its accuracy", "its bill", "gated accuracy", "gated bill",
-                  "saved", "published")  # fmt: skip
+                  "saved", "lost")  # fmt: skip
         report("gates_letters", header, list(letters()))
     if "remote" in chosen:
         header = ("set", "remote accuracy", "local accuracy", "distilled alone", "target",

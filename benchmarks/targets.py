@@ -134,17 +134,17 @@ def tested(model, test):
     """Test accuracy at each share and the area, of the points that are chosen on validation."""
     curve = model.frontier_
     bills = sorted({0.0, *(point.bill for point in curve.points if point.bill <= curve.full)})
-    chosen = {budget: curve.at_budget(budget) for budget in bills}
-    chosen |= {share: curve.at_budget(share * curve.full) for share in SHARES}
-    points = list({id(point): point for point in chosen.values()}.values())
+    along = [curve.at_budget(bill) for bill in bills]
+    within = [curve.at_budget(share * curve.full) for share in SHARES]
+    points = list({id(point): point for point in (*along, *within)}.values())
     X = points[0].model.schema.encode(test[0])
     known = {}
     # Ladders share rungs: all of them together are asked once.
     for k, scores, _ in answers_of([point.model.model for point in points], X):
         labels = points[k].model.classes[scores.argmax(axis=1)]
         known[id(points[k])] = 100 * np.mean(labels == test[1])
-    accuracies = [known[id(chosen[share])] for share in SHARES]
-    return accuracies, area(bills, [known[id(chosen[bill])] for bill in bills], curve.full)
+    accuracies, steps = ([known[id(point)] for point in some] for some in (within, along))
+    return accuracies, area(bills, steps, curve.full)
 
 
 def main():
@@ -153,10 +153,9 @@ def main():
     parser.add_argument("sets", nargs="*", choices=[*PEERS, []])
     asked = parser.parse_args()
     warm_up()
-    rows = kept()
     for name in asked.sets or PEERS:
         runs = [run(name, seed) for seed in range(SEEDS.get(name, 5))]
-        rows[name] = tell(name, runs)
+        rows = {**kept(), name: tell(name, runs)}
         report("targets", HEADER, [rows[each] for each in PEERS if each in rows])
 
 

@@ -28,12 +28,12 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"max_moves": 10},
         {"max_moves": 10, "n_vectors": 3, "per_pair": True, "kernel": "poly"},
     ],
-    "CostCascadeClassifier": [{"n_stages": 2, "max_sweeps": 2, "penalty": 0.003}],
+    "CostCascadeClassifier": [{"n_stages": 2, "max_sweeps": 1, "penalty": 0.003}],
     "CostTreeClassifier": [
-        {"max_depth": 1, "max_sweeps": 2},
+        {"max_depth": 1, "max_sweeps": 1},
         {"max_depth": 1, "max_sweeps": 1, "penalty": 0.002, "base": "boosted", "loss": "squared"},
     ],
-    "CostTreeRegressor": [{"max_depth": 1, "max_sweeps": 2, "penalty": 0.003}],
+    "CostTreeRegressor": [{"max_depth": 1, "max_sweeps": 1, "penalty": 0.003}],
     "GatedClassifier": [
         {"family": thrifty.BoostedFamily(**TREES), "alternations": 2, **GATED},
         {"family": thrifty.LeavesFamily(**TREES), "distance": "symmetric", **GATED},

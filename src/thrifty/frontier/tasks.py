@@ -25,8 +25,11 @@ __all__ = ["TASKS", "Task", "guess_task", "learners_named"]
 # A target of numbers with more distinct values than this is taken for a quantity.
 MOST_CLASSES = 30
 # Where all learners race, some do so with less than they have by default: the forest's first trees
-# are those that stand a chance of being on the hull.
-SLIM: dict[str, dict[str, Any]] = {"budget-forest": {"n_estimators": 10}}
+# are those that stand a chance of being on the hull, and the last rounds of a rung add little.
+SLIM: dict[str, dict[str, Any]] = {
+    "budget-forest": {"n_estimators": 5},
+    "ladder": {"n_estimators": 200},
+}
 
 
 @dataclass(frozen=True, eq=False)
