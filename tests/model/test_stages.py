@@ -8,6 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from face_laws import (
+    float32_is_its_float64,
+    rows_stay_within_bounds,
+    state_is_the_values_told,
+    unused_values_do_not_matter,
+    values_arrive_in_any_order,
+    walk_ends_like_the_batch,
+)
 from forests import Shape, draw_forest, draw_table
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,72 +95,35 @@ def test_a_batch_is_each_row_climbing_by_itself(seed, link):
     np.testing.assert_array_equal(ladder.rung(X), rung)
 
 
-def assert_batch(walk, ladder, X):
-    assert walk.asks == ()
-    np.testing.assert_array_equal(walk.scores, np.atleast_1d(ladder.score(X)[0]))
-    assert set(walk.touched) == set(np.flatnonzero(ladder.used(X)[0]).tolist())
-    assert walk.evaluations == ladder.evaluations(X)[0]
-
-
 @given(SEEDS, LINKS)
 def test_a_walk_ends_like_the_batch(seed, link):
-    rng, ladder, X = draw(seed, link, rows=1)
-    walk = ladder.walk(lambda feature: float(feature))
-    while walk.asks:
-        feature = int(rng.choice(walk.asks))
-        assert feature not in walk.touched
-        walk.tell({feature: float(X[0, feature])})
-        assert feature in walk.touched
-    assert_batch(walk, ladder, X)
+    walk_ends_like_the_batch(*draw(seed, link, rows=1))
 
 
 @given(SEEDS, LINKS)
 def test_values_may_arrive_in_any_order_and_unasked(seed, link):
-    rng, ladder, X = draw(seed, link, rows=1)
-    walk, order = ladder.walk(), rng.permutation(ladder.n_features).tolist()
-    while order:
-        size = int(rng.integers(1, 4))
-        walk.tell({j: float(X[0, j]) for j in order[:size]})
-        order = order[size:]
-    assert_batch(walk, ladder, X)
+    values_arrive_in_any_order(*draw(seed, link, rows=1))
 
 
 @given(SEEDS, LINKS)
 def test_the_state_of_a_walk_is_the_set_of_values_told(seed, link):
-    rng, ladder, X = draw(seed, link, rows=1)
-    one, other = ladder.walk(), ladder.walk()
-    some = rng.permutation(ladder.n_features)[:4].tolist()
-    for j in some:
-        one.tell({j: float(X[0, j])})
-    other.tell({j: float(X[0, j]) for j in reversed(some)})
-    np.testing.assert_array_equal(one.scores, other.scores)
-    assert (one.asks, set(one.touched), one.evaluations) == (
-        other.asks, set(other.touched), other.evaluations)  # fmt: skip
+    state_is_the_values_told(*draw(seed, link, rows=1))
 
 
 @given(SEEDS, LINKS)
 def test_a_value_that_is_not_used_can_be_anything(seed, link):
-    _, ladder, X = draw(seed, link)
-    scores, used = ladder.score(X), ladder.used(X)
-    for filler in (np.nan, 0.0, 199.0):
-        other = np.where(used, X, filler)
-        np.testing.assert_array_equal(ladder.score(other), scores)
-        np.testing.assert_array_equal(ladder.used(other), used)
+    unused_values_do_not_matter(*draw(seed, link)[1:])
 
 
 @given(SEEDS, LINKS)
 def test_no_row_goes_beyond_the_support_and_the_most_evaluations(seed, link):
-    _, ladder, X = draw(seed, link)
-    assert not (ladder.used(X) & ~ladder.support).any()
-    assert (ladder.evaluations(X) <= ladder.most_evaluations).all()
+    rows_stay_within_bounds(*draw(seed, link)[1:])
 
 
 @given(SEEDS, LINKS)
 def test_a_table_of_float32_gives_what_its_float64_values_give(seed, link):
     _, ladder, X = draw(seed, link)
-    X = X.astype(np.float32)
-    np.testing.assert_array_equal(ladder.score(X), ladder.score(X.astype(np.float64)))
-    np.testing.assert_array_equal(ladder.rung(X), ladder.rung(X.astype(np.float64)))
+    float32_is_its_float64(ladder, X, ladder.rung)
 
 
 # --- stopping ----------------------------------------------------------------

@@ -14,11 +14,12 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing, check_random_state, compute_sample_weight
+from sklearn.utils import _safe_indexing, check_random_state
 
-from thrifty.bundle import Predictor
-from thrifty.costs import Prices
+from thrifty.bundle import Predictor, Schema
+from thrifty.costs import BoundPrices, Prices
 from thrifty.errors import DataError
+from thrifty.learn.call import Call
 from thrifty.learn.call_answers import Answers
 from thrifty.learn.deep_forest import constant_forest
 from thrifty.learn.expensive import Expensive, Lesson, as_call, prepare, schema_of
@@ -228,34 +229,30 @@ class Gated(PricedClassifier):
     def _job(self, X: Any, y: Any, sample_weight: Any, answers: Any) -> Job:
         self._validate_params()
         call = as_call(self.expensive)
-        schema, prices, rows = self._read(X)
-        theirs = schema_of(call)
-        if theirs is not None and theirs != schema and set(theirs.names) == set(schema.names):
-            # A frozen model reads the table its own way, and the gate must read it the same.
-            names = [str(name) for name in theirs.names]
-            prices = (self.prices or Prices()).bind(names if theirs.named else len(names))
-            schema, rows = theirs, theirs.encode(X)
+        schema, prices, rows = self._read_for(call, X)
         table = X if hasattr(X, "columns") else rows
         labels = Labels.of(y, len(rows))
-        self.classes_ = labels.classes
-        weight, codes = self._weights(sample_weight, rows), labels.codes
-        if self.class_weight is not None:
-            balance = compute_sample_weight(self.class_weight, labels.classes[codes])
-            weight = balance if weight is None else weight * balance
+        self.classes_, codes = labels.classes, labels.codes
+        weight = self._balanced(self._weights(sample_weight, rows), labels)
         if weight is not None and not np.all(weight > 0):
             keep = np.flatnonzero(weight > 0)
-            table, rows, codes, weight = (
-                _safe_indexing(table, keep),
-                rows[keep],
-                codes[keep],
-                weight[keep],
-            )
-            answers = None if answers is None else np.asarray(answers)[keep]
+            table, rows, codes = _safe_indexing(table, keep), rows[keep], codes[keep]
+            weight, answers = weight[keep], None if answers is None else np.asarray(answers)[keep]
         lesson = Lesson(table, schema, rows, codes, labels.classes, weight)
         found = prepare(call, lesson, answers, self._random())
         sharp = calibrated(found.answers, codes, weight)
         task = GateTask(schema, prices, rows, codes, weight, labels.classes, sharp)
         return Job(task, found, System.of(found, schema, prices, labels.classes), table)
+
+    def _read_for(self, call: Call, X: Any) -> tuple[Schema, BoundPrices, NDArray[np.floating]]:
+        """Read the table; a frozen model reads it its own way, and the gate must do the same."""
+        schema, prices, rows = self._read(X)
+        theirs = schema_of(call)
+        if theirs is None or theirs == schema or set(theirs.names) != set(schema.names):
+            return schema, prices, rows
+        names = [str(name) for name in theirs.names]
+        prices = (self.prices or Prices()).bind(names if theirs.named else len(names))
+        return theirs, prices, theirs.encode(X)
 
     def _held(
         self, job: Job, validation: tuple[Any, Any] | None, answers: bool

@@ -36,11 +36,17 @@ class PricedClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
         schema, prices, rows = self._read(X)
         labels = Labels.of(y, len(rows))
         self.classes_ = labels.classes
-        weight = self._weights(sample_weight, rows)
-        if self.class_weight is not None:
-            balance = compute_sample_weight(self.class_weight, labels.classes[labels.codes])
-            weight = balance if weight is None else weight * balance
+        weight = self._balanced(self._weights(sample_weight, rows), labels)
         return schema, prices, *self._kept(weight, rows, labels.codes)
+
+    def _balanced(
+        self, weight: NDArray[np.float64] | None, labels: Labels
+    ) -> NDArray[np.float64] | None:
+        """Weights of the rows times those of their classes."""
+        if self.class_weight is None:
+            return weight
+        balance = compute_sample_weight(self.class_weight, labels.classes[labels.codes])
+        return np.asarray(balance if weight is None else weight * balance)
 
     def _codes(self, y: Any, rows: int) -> NDArray[np.int64]:
         """Class numbers of held-out labels."""

@@ -30,7 +30,7 @@ from thrifty.learn.rivals.priced_weights import (
     spread,
 )
 from thrifty.learn.rivals.rival import Knob, Learner, Rival, Task, TwoClassRival
-from thrifty.learn.rivals.stage_inputs import Inputs, Stage, column_inputs, subset_inputs
+from thrifty.learn.rivals.stage_inputs import Stage, StageInputs, column_inputs, subset_inputs
 from thrifty.model import Frozen
 
 __all__ = ["AndOrClassifier", "joint_loss"]
@@ -151,7 +151,7 @@ def joint_loss(losses: Floats, y: Floats) -> Floats:
 class _AndOr:
     """Stages that each know how to start, and the cascade for any penalty."""
 
-    def __init__(self, task: Task, inputs: Inputs, allowed: Sequence[Mask]) -> None:
+    def __init__(self, task: Task, inputs: StageInputs, allowed: Sequence[Mask]) -> None:
         self.inputs, self.allowed = inputs, allowed
         self.y, self.weight = task.signs, task.weights
         self.node = Node(inputs.Z, self.y, plain_goal(self.weight), inputs.dues)

@@ -14,7 +14,7 @@ from thrifty.learn.node_losses import Logistic, NodeLoss
 from thrifty.learn.rivals.lasso import Solution, lasso, smallest_rate
 from thrifty.learn.rivals.penalties import penalties
 from thrifty.learn.rivals.rival import Knob, Learner, Rival, Task, TwoClassRival
-from thrifty.learn.rivals.stage_inputs import Inputs, Stage, column_inputs
+from thrifty.learn.rivals.stage_inputs import Stage, StageInputs, column_inputs
 from thrifty.model import Frozen
 
 __all__ = ["PricedL1Classifier", "PricedWeights"]
@@ -79,7 +79,13 @@ class PricedWeights:
     """Standardized columns and a target; the weights for any penalty."""
 
     def __init__(
-        self, inputs: Inputs, tolls: Floats, y: Floats, weight: Floats, loss: NodeLoss, bias: float
+        self,
+        inputs: StageInputs,
+        tolls: Floats,
+        y: Floats,
+        weight: Floats,
+        loss: NodeLoss,
+        bias: float,
     ) -> None:
         assert inputs.encoding is not None
         self.inputs, self.y, self.weight, self.loss = inputs, y, weight, loss

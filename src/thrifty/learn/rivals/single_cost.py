@@ -13,7 +13,7 @@ from thrifty.learn.rivals.boosted import CONSTRAINTS, Trees
 from thrifty.learn.rivals.penalties import penalties
 from thrifty.learn.rivals.priced_weights import Node, plain_goal, settle
 from thrifty.learn.rivals.rival import Knob, Learner, Rival, Task, TwoClassRival
-from thrifty.learn.rivals.stage_inputs import Inputs, Stage, column_inputs, tree_inputs
+from thrifty.learn.rivals.stage_inputs import Stage, StageInputs, column_inputs, tree_inputs
 from thrifty.model import Frozen
 
 __all__ = ["SingleCostClassifier"]
@@ -90,7 +90,7 @@ class SingleCostClassifier(TwoClassRival):
 class _Single:
     """The weights at no penalty, and those at any from there."""
 
-    def __init__(self, task: Task, inputs: Inputs) -> None:
+    def __init__(self, task: Task, inputs: StageInputs) -> None:
         self.inputs, self.weight = inputs, task.weights
         self.node = Node(inputs.Z, task.signs, plain_goal(self.weight), inputs.dues)
         self.whole = self.node.descend(self.node.nothing)

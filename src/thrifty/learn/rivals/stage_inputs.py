@@ -19,7 +19,7 @@ from thrifty.learn.rivals.rival import Task
 from thrifty.model import Forest, LinearTree
 from thrifty.model.encoding import Encoding
 
-__all__ = ["Inputs", "Stage", "column_inputs", "subset_inputs", "tree_inputs"]
+__all__ = ["Stage", "StageInputs", "column_inputs", "subset_inputs", "tree_inputs"]
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ class Stage(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
+class StageInputs:
     """Numbers (n, q) of the training rows, all of one scale, and how they are had and paid.
 
     Parameters
@@ -81,22 +81,22 @@ class Inputs:
         )
 
 
-def column_inputs(task: Task) -> Inputs:
+def column_inputs(task: Task) -> StageInputs:
     """Columns of numbers standardized, a slot for each category."""
     slots = standard_slots(task.schema, task.X, task.weight)
     dues = _dues(CostTerms.of_slots(slots.columns, task.prices), slots.columns, RIDGE)
     ones = np.ones(len(slots.columns))
-    return Inputs(slots.apply(task.X), ones, dues, len(task.schema), encoding=slots)
+    return StageInputs(slots.apply(task.X), ones, dues, len(task.schema), encoding=slots)
 
 
-def tree_inputs(task: Task, trees: Trees) -> Inputs:
+def tree_inputs(task: Task, trees: Trees) -> StageInputs:
     """Values of boosted trees, each divided by its deviation (002 sec. 3.6)."""
     return _of_trees(task, trees.boost(task, trees.binned(task)))
 
 
 def subset_inputs(
     task: Task, trees: Trees, subsets: Sequence[NDArray[np.int64]]
-) -> tuple[Inputs, NDArray[np.int64]]:
+) -> tuple[StageInputs, NDArray[np.int64]]:
     """Trees boosted on each of some subsets of the features, and the subset of each tree."""
     binned, share = trees.binned(task), -(-trees.n_estimators // len(subsets))
     fewer = replace(trees, n_estimators=share)
@@ -105,14 +105,14 @@ def subset_inputs(
     return _of_trees(task, joined(forests, [0.0], "sum")), part
 
 
-def _of_trees(task: Task, forest: Forest) -> Inputs:
+def _of_trees(task: Task, forest: Forest) -> StageInputs:
     Z = forest.values[forest.leaves(task.X).T, 0]
     mean = task.weights @ Z
     scales = np.sqrt(task.weights @ np.square(Z - mean))
     scales[scales == 0] = 1.0
     terms = CostTerms.of_trees(reads(forest), task.prices)
     dues = _dues(terms, np.arange(len(forest.roots)), TREE_RIDGE)
-    return Inputs(Z / scales, scales, dues, len(task.schema), trees=forest)
+    return StageInputs(Z / scales, scales, dues, len(task.schema), trees=forest)
 
 
 def _dues(terms: CostTerms, unit: NDArray[np.int64], ridge: float) -> Dues:
