@@ -8,6 +8,7 @@ in proportion to (b - a) / b, next to log(full price / b) for all that is still 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -20,8 +21,10 @@ __all__ = ["Continuation"]
 
 # The next penalty as a share of the largest at which a split of all rows would be bought.
 STEP = 0.9
-# The rounds of a level are few: while the penalty falls, steps are longer by this factor.
+# The rounds of a level are few: while the penalty falls, steps are longer by this factor, and fewer
+# rounds are needed, this share of all.
 LONG_STEP = 2.0
+FEWER_ROUNDS = 0.75
 # Below this share of the first penalty it falls no further.
 SMALLEST_PENALTY = 1e-4
 # A bill of this share of the full price: nothing is left to be bought.
@@ -49,7 +52,7 @@ class Continuation:
     def fall(self, penalties: Iterable[float] | None = None) -> None:
         """Go through the penalties; without any, through those at which something is bought."""
         self.boosting.learning_rate *= LONG_STEP
-        left = self.rounds
+        left = math.ceil(FEWER_ROUNDS * self.rounds)
         for penalty in self._falling() if penalties is None else penalties:
             left -= self._level(penalty, left)
             if left == 0:

@@ -13,11 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit
 
 from thrifty.kernels.ranking import lambda_gradients
 from thrifty.learn.ndcg import dcg, ndcg
-from thrifty.model.links import apply_link
 
 __all__ = ["LambdaLoss", "LogLoss", "Loss", "SquaredHinge", "SquaredLoss"]
 
@@ -83,8 +81,8 @@ class _ClassLoss(Loss):
         classes = np.arange(n_classes)[:, np.newaxis]
         self.member = np.asarray(y == (classes[1:] if n_classes == 2 else classes), dtype=float)
         self.share = np.array([self._mean(row) for row in self.member])
-        # Where the probability of a row's own class stands in the scores (n, K), read as one line.
-        self.own = np.arange(len(self.y)) * n_classes + self.y.astype(np.intp)
+        # Where the probability of a row's own class stands in a table (K, n), read as one line.
+        self.own = self.y.astype(np.intp) * len(self.y) + np.arange(len(self.y))
 
 
 class LogLoss(_ClassLoss):
@@ -104,15 +102,24 @@ class LogLoss(_ClassLoss):
 
     def derivatives(self, raw: Floats) -> Derivatives:
         """Membership minus probability."""
-        p = expit(raw) if self.outputs == 1 else apply_link(self.link, raw.T).T
+        # The logistic function by way of tanh, which NumPy has fast.
+        p = 0.5 + 0.5 * np.tanh(0.5 * raw) if self.outputs == 1 else _softmax(raw)
         return self.member - p, p * (1.0 - p)
 
     def value(self, raw: Floats) -> float:
         """Mean log-loss."""
         if self.outputs == 1:
-            return -self._mean(log_expit(np.where(self.member[0] > 0, raw[0], -raw[0])))
-        p = apply_link(self.link, raw.T)
-        return -self._mean(np.log(np.maximum(p.ravel().take(self.own), TINY)))
+            margin = (2.0 * self.member[0] - 1.0) * raw[0]
+            return self._mean(np.log(1.0 + np.exp(-np.abs(margin))) - np.minimum(margin, 0.0))
+        return -self._mean(np.log(np.maximum(_softmax(raw).ravel().take(self.own), TINY)))
+
+
+def _softmax(raw: Floats) -> Floats:
+    """Probabilities (k, n); along the first axis it takes half the time of the link's (n, k)."""
+    p = raw - raw.max(axis=0)
+    np.exp(p, out=p)
+    p /= p.sum(axis=0)
+    return p
 
 
 class SquaredHinge(_ClassLoss):
