@@ -123,11 +123,12 @@ def run(name, seed):
 
 
 def warm_up():
-    """Compile before the clock runs."""
-    X = np.random.default_rng(0).normal(size=(300, 3))
-    for y in (X[:, 0] > 0, np.digitize(X[:, 0], [-0.5, 0.5])):
-        BudgetClassifier(Prices([1.0, 2.0, 1.0], groups={"ab": [0, 1]})).fit(X, y)
-        plain_seconds((pd.DataFrame(X), y), (pd.DataFrame(X), y))
+    """Compile, and load what reads data frames, before the clock runs."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 3)), columns=["a", "b", "c"])
+    for y in (X["a"] > 0, np.digitize(X["a"], [-0.5, 0.5])):
+        prices = Prices({"a": 1.0, "b": 2.0, "c": 1.0}, groups={"ab": ["a", "b"]})
+        BudgetClassifier(prices).fit(X, np.asarray(y))
+        plain_seconds((X, np.asarray(y)), (X, np.asarray(y)))
 
 
 def tested(model, test):
