@@ -140,14 +140,14 @@ def price_lists():
     return rows
 
 
-def against_cstc(rows=20_000, columns=50):
+def against_cstc(penalties=(1e-3, 4e-3)):
     """Rows of the table of whole trees against one sweep of CSTC at about the same bill."""
     from thrifty.learn.cost_tree import CostTreeRegressor
 
-    X, y, own = made(rows, columns)
+    X, y, own = made()
     prices = Prices(own.tolist())
     rows = []
-    for penalty in (1e-3, 4e-3):
+    for penalty in penalties:
         spent = []
         for sweeps in (0, 1):
             start = time.process_time()

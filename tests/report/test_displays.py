@@ -141,6 +141,8 @@ def test_a_curve_draws_itself(ax) -> None:
     assert not hasattr(display, "ax_")
     assert display.plot(ax) is display
     assert display.ax_ is ax and display.figure_ is ax.figure
+    shown = curve_of().plot(ax)
+    assert isinstance(shown, CurveDisplay) and shown.ax_ is ax
 
 
 @pytest.mark.parametrize(

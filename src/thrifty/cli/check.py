@@ -11,9 +11,6 @@ from thrifty.cli.options import Asked, Material, finite, read, training_options
 
 __all__ = ["check"]
 
-# Share of the rows to choose on, and again to report on, as `fit_budget` has it.
-SHARE = 0.2
-
 
 @click.command(short_help="Tell what a fit would do, without doing it.")
 @training_options
@@ -40,15 +37,14 @@ def check(asked: Asked, budget: float | None, cap: float | None, as_json: bool) 
 def _plan(asked: Asked, material: Material) -> dict[str, Any]:
     import numpy as np
 
+    from thrifty.frontier.fitting import parts_of
     from thrifty.frontier.forecast import forecast
-    from thrifty.frontier.parts import divide, take
     from thrifty.frontier.quality import quality
 
-    y, qid, task = material.y, material.qid, material.task
-    strata = y if task == "classification" else np.zeros(len(y))
-    units = qid if material.groups is None else material.groups
-    index = divide(strata, units, SHARE, asked.seed)
-    train, validation = (take(index[part], material.X, y, qid) for part in ("train", "validation"))
+    task = material.task
+    parts = parts_of(
+        task, material.X, material.y, material.qid, material.groups, random_state=asked.seed
+    )
     rng = np.random.default_rng(asked.seed)
     prices = material.prices.bind(material.names)
     return {
@@ -59,8 +55,8 @@ def _plan(asked: Asked, material: Material) -> dict[str, Any]:
         "features": len(material.names),
         "full": prices.full,
         "unit": prices.unit,
-        "rows": {part: len(rows) for part, rows in index.items()},
-        "seconds": forecast(material.learners, train, validation, rng),
+        "rows": {part: len(rows) for part, rows in parts.items()},
+        "seconds": forecast(material.learners, parts["train"], parts["validation"], rng),
     }
 
 

@@ -28,7 +28,10 @@ from thrifty.frontier.quality import Quality, quality
 from thrifty.frontier.tasks import TASKS, guess_task
 from thrifty.learn.targets import queries
 
-__all__ = ["BudgetFit", "Figures", "fit_budget"]
+__all__ = ["BudgetFit", "Figures", "fit_budget", "parts_of"]
+
+# Share of the rows to choose on, and again to report on.
+SHARE = 0.2
 
 ESTIMATORS: dict[str, type[BudgetEstimator]] = {
     "classification": BudgetClassifier,
@@ -113,7 +116,7 @@ def fit_budget(
     qid: Any = None,
     groups: Any = None,
     target_quality: float | None = None,
-    share: float = 0.2,
+    share: float = SHARE,
     random_state: int = 0,
     **settings: Any,
 ) -> BudgetFit:
@@ -164,9 +167,7 @@ def fit_budget(
     y, qid, groups = np.asarray(y), _array(qid), _array(groups)
     name = task or guess_task(y, qid)
     bound, data = _check(X, y, qid, name, settings.get("prices"))
-    strata = y if name == "classification" else np.zeros(len(y))
-    index = divide(strata, qid if groups is None else groups, share, random_state)
-    parts = {part: take(rows, X, y, qid) for part, rows in index.items()}
+    parts = parts_of(name, X, y, qid, groups, share=share, random_state=random_state)
     estimator = _fitted(name, parts, random_state, settings)
     if target_quality is not None:
         estimator = estimator.at_quality(target_quality)
@@ -186,6 +187,22 @@ def fit_budget(
         seed=random_state,
         data=data,
     )
+
+
+def parts_of(
+    task: str,
+    X: Any,
+    y: NDArray[Any],
+    qid: NDArray[Any] | None,
+    groups: NDArray[Any] | None,
+    *,
+    share: float = SHARE,
+    random_state: int = 0,
+) -> dict[str, Rows]:
+    """Rows to learn from, to choose on and to report on: what `fit_budget` divides a table into."""
+    strata = y if task == "classification" else np.zeros(len(y))
+    index = divide(strata, qid if groups is None else groups, share, random_state)
+    return {part: take(rows, X, y, qid) for part, rows in index.items()}
 
 
 def _array(values: Any) -> NDArray[Any] | None:

@@ -116,7 +116,7 @@ class LogLoss(_ClassLoss):
 
 def _softmax(raw: Floats) -> Floats:
     """Probabilities (k, n); along the first axis it takes half the time of the link's (n, k)."""
-    p = raw - raw.max(axis=0)
+    p: Floats = raw - raw.max(axis=0)
     np.exp(p, out=p)
     p /= p.sum(axis=0)
     return p
