@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, load
+from thrifty import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor, load
 
 
 @pytest.fixture
@@ -66,6 +66,16 @@ def test_an_order_needs_the_queries(run, table) -> None:
     result = run(*command[:-1], "other.html")
     assert result.exit_code == 3
     assert "--qid: ranking needs the query of each row" in result.stderr
+
+
+def test_a_ranker_that_was_saved_by_itself_is_one(run, table, frame) -> None:
+    grade, query = np.arange(240) % 3, np.repeat(np.arange(24), 10)
+    table(ill=grade, q=query)
+    X = frame[["age", "chol"]]
+    GreedyMiserRanker(n_estimators=3).fit(X, grade, qid=query).save("m.thrifty")
+    result = run("report", "m.thrifty", "table.csv", "--target", "ill", "--qid", "q", "-o", "p.html")
+    assert result.exit_code == 0, result.stderr
+    assert "ndcg@5" in result.stdout
 
 
 # --- refusals ----------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: a table in, a frozen predictor out."""
 
     prices: Prices | None
+    # What a model file tells of its origin, beside method and version.
+    _origin: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Self:
@@ -139,7 +141,7 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         """Frozen model and all that reading it needs."""
         from thrifty import __version__
 
-        provenance = {"method": type(self).__name__, "thrifty": __version__}
+        provenance = {"method": type(self).__name__, "thrifty": __version__, **self._origin}
         return Predictor(model, schema, prices, classes, knob, provenance)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -59,6 +59,8 @@ class GreedyMiserRanker(GreedyMiser):
     True
     """
 
+    # The scores alone do not say that they are meant for an order.
+    _origin: ClassVar[Mapping[str, str]] = {"task": "ranking"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GreedyMiser._parameter_constraints,
         "loss": [StrOptions({"lambda", "squared"})],
