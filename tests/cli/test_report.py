@@ -73,7 +73,8 @@ def test_a_ranker_that_was_saved_by_itself_is_one(run, table, frame) -> None:
     table(ill=grade, q=query)
     X = frame[["age", "chol"]]
     GreedyMiserRanker(n_estimators=3).fit(X, grade, qid=query).save("m.thrifty")
-    result = run("report", "m.thrifty", "table.csv", "--target", "ill", "--qid", "q", "-o", "p.html")
+    command = ("report", "m.thrifty", "table.csv", "--target", "ill", "--qid", "q")
+    result = run(*command, "-o", "p.html")
     assert result.exit_code == 0, result.stderr
     assert "ndcg@5" in result.stdout
 
