@@ -52,6 +52,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "GreedyMiserRanker": [{}, {"penalty": 0.002, "loss": "squared"}],
     "LadderClassifier": [{"penalty": 0.001}],
     "LadderRegressor": [{"penalty": 0.001}],
+    "MarginNeighborsClassifier": [{}, {"base": "logistic"}],
     "PrunedForestClassifier": [{}, {"penalty": 0.01}],
     "SubmodularTreeClassifier": [{}, {"routing": "soft", "node_budget": 30.0}],
     "SubmodularTreeRegressor": [{}, {"routing": "soft", "node_budget": 20.0}],

@@ -21,8 +21,8 @@ __all__ = ["law_threads"]
 Floats = NDArray[np.floating]
 
 COUNTS = (1, 2, 3)
-# Batches are cut into blocks of some thousand rows; this many make several.
-ROWS = 20_000
+# Batches are cut into blocks of at most 2048 rows; this many make several.
+ROWS = 6_000
 
 
 @law("the same seed gives the same model for any number of threads")

@@ -27,7 +27,7 @@ __all__ = ["Forest"]
 
 ARRAYS = ("nodes", "values", "roots", "outputs", "base", "subsets")
 # A block of rows stays in the processor's cache while all trees pass over it.
-ROWS_PER_BLOCK = 8192
+ROWS_PER_BLOCK = 2048
 
 
 @dataclass(frozen=True, eq=False)
