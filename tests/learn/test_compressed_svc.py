@@ -21,7 +21,7 @@ from thrifty.learn.least_angle import least_angle
 from thrifty.learn.machine import machine_of
 from thrifty.learn.pair_slopes import pair_slopes
 from thrifty.learn.rivals import LeastAngleSVC, RandomSubsetSVC, ReducedSVC
-from thrifty.learn.vector_moving import Fit, move, parts_of
+from thrifty.learn.vector_moving import Fit, move, sample_of
 from thrifty.learn.vector_selection import select
 from thrifty.model.kernel_functions import (
     KERNELS,
@@ -115,12 +115,16 @@ def test_along_least_angles_the_active_are_equally_correlated() -> None:
 
     rng = np.random.default_rng(1)
     A, Y = rng.normal(size=(50, 15)), rng.normal(size=(50, 3))
-    path = _Path(A.T @ A, A.T @ Y)
+    path = _Path(A.T @ A, A.T @ Y, 10)
     for _ in range(10):
         assert path.enter()
+        # What the least squares of the active leave, and what some mixture of them does.
+        active = A[:, path.active]
+        best = A.T @ (Y - active @ np.linalg.lstsq(active, Y)[0])
+        np.testing.assert_allclose(path.best, best, atol=1e-9)
         path.advance()
-        due = A.T @ (Y - A[:, path.active] @ path.coefficients)
-        np.testing.assert_allclose(path.left, due, atol=1e-9)
+        said = np.linalg.solve(active.T @ active, active.T @ Y - path.left[path.active])
+        np.testing.assert_allclose(path.left, A.T @ (Y - active @ said), atol=1e-9)
         lengths = np.linalg.norm(path.left, axis=1)
         np.testing.assert_allclose(lengths[path.active], lengths[path.active[0]], rtol=1e-8)
         assert lengths[path.open].max() <= lengths[path.active[0]] * (1 + 1e-8)
@@ -134,12 +138,12 @@ def test_what_lies_in_the_span_of_others_never_enters() -> None:
 
 
 @pytest.mark.parametrize("kernel", [RBFKernel(0.3), PolynomialKernel(2, 0.5, 1.0), Cauchy(1.5)])
-@pytest.mark.parametrize("classes", [2, 4])
-def test_the_gradient_of_the_move_equals_finite_differences(kernel, classes) -> None:
+@pytest.mark.parametrize(("classes", "others"), [(2, 0.0), (4, 0.0), (4, 0.1), (4, 1.0)])
+def test_the_gradient_of_the_move_equals_finite_differences(kernel, classes, others) -> None:
     X, y = draw(90, classes)
     svc = SVC(kernel=kernel).fit(X, y)
     full = machine_of(svc, X[svc.support_], kernel)
-    fit = Fit(full, parts_of(full), closeness=1e-3, ridge=1e-6)
+    fit = Fit(full, sample_of(full), others, closeness=1e-3, ridge=1e-6)
     V = full.vectors[:: len(full.vectors) // 3].copy()
     _, gradient = fit.loss(V)
     h = 1e-5
@@ -150,15 +154,44 @@ def test_the_gradient_of_the_move_equals_finite_differences(kernel, classes) -> 
         assert gradient[place] == pytest.approx(slope, rel=1e-5, abs=1e-8)
 
 
-def test_the_coefficients_of_a_fit_are_the_best_for_its_vectors() -> None:
-    full = machine(2)
-    fit = Fit(full, parts_of(full), closeness=0.0, ridge=1e-12)
+@pytest.mark.parametrize("others", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_the_coefficients_of_a_fit_are_the_best_for_its_vectors(classes, others) -> None:
+    full = machine(classes)
+    fit = Fit(full, sample_of(full), others, closeness=0.0, ridge=1e-12)
     V = full.vectors[:6]
     K = np.column_stack([full.kernel.matrix(full.vectors, V), np.ones(len(full.vectors))])
-    due = np.linalg.lstsq(K, full.values(full.vectors)[:, 0])[0]
     found = fit.solve(V)
-    np.testing.assert_allclose(found.coefficients[:, 0], due[:-1], rtol=1e-4)
-    np.testing.assert_allclose(found.intercepts, due[-1:], rtol=1e-4)
+    for pair, values in enumerate(full.values(full.vectors).T):
+        weight = np.sqrt(np.where(full.labels[:, pair] != 0, 1.0, others))
+        due = np.linalg.lstsq(K * weight[:, np.newaxis], values * weight)[0]
+        np.testing.assert_allclose(found.coefficients[:, pair], due[:-1], rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(found.intercepts[pair], due[-1], rtol=1e-3, atol=1e-4)
+
+
+def test_other_classes_count_where_vectors_are_as_many_as_rows(monkeypatch) -> None:
+    counted = []
+
+    class Watched(Fit):
+        def __init__(self, machine, sample, others, *weights):
+            counted.append(others)
+            super().__init__(machine, sample, others, *weights)
+
+    monkeypatch.setattr(vector_moving, "Fit", Watched)
+    full = machine(4)
+    rows = len(full.vectors) // 2  # of the two classes of a pair, in the mean
+    move(full, full.vectors[: rows // 2], 1, RANDOM)
+    move(full, full.vectors[:rows], 1, RANDOM)
+    assert counted == [0.0, 0.0, 1.0, vector_moving.OTHERS]
+
+
+@pytest.mark.parametrize("least", [0.1, 0.0, -0.1])
+def test_equations_are_solved_definite_or_not(least) -> None:
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))[0]
+    equations = turn @ np.diag([5.0, 4.0, 3.0, 2.0, 1.0, least]) @ turn.T
+    right = equations @ np.arange(6.0)
+    found = vector_moving._solution(equations.copy(), right)
+    np.testing.assert_allclose(equations @ found, right, atol=1e-9)
 
 
 def test_moving_comes_closer_to_the_machine() -> None:
@@ -179,8 +212,8 @@ def test_many_support_vectors_are_compared_in_draws(monkeypatch) -> None:
     start = full.vectors[select(full, 6, RANDOM)]
     monkeypatch.setattr(vector_moving, "BATCH", 40)
     sizes = [
-        sum(len(part.rows) for part in parts)
-        for parts, _ in vector_moving._batches(parts_of(full), 20, np.random.RandomState(0))
+        len(sample.rows)
+        for sample, _ in vector_moving._batches(sample_of(full), 20, np.random.RandomState(0))
     ]
     assert len(sizes) == vector_moving.ROUNDS and max(sizes) <= 43
     found = move(full, start, 20, np.random.RandomState(0))

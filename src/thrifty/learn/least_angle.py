@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 __all__ = ["least_angle"]
 
@@ -37,72 +36,64 @@ def least_angle(gram: Floats, products: Floats, steps: int) -> NDArray[np.intp]:
     >>> least_angle(np.eye(3), np.array([[1.0], [-3.0], [2.0]]), 2)
     array([1, 2])
     """
-    path = _Path(gram, products)
+    path = _Path(gram, products, steps)
     while len(path.active) < steps and path.enter():
         path.advance()
     return np.array(path.active, dtype=np.intp)
 
 
 class _Path:
-    """The state of the regression: who is active, and what is still unexplained."""
+    """The state of the regression: who is active, and what is still unexplained.
 
-    def __init__(self, gram: Floats, products: Floats) -> None:
-        s, outputs = products.shape
-        self.gram, self.products = gram, products
+    Both `left`, the correlations (s, P) that are left on the way, and `best`, those that the least
+    squares of the active would leave, follow each step without solving anything: a new candidate
+    adds a column to a Cholesky factor of the candidates' products, which lowers `best` by what
+    that column explains.
+    """
+
+    def __init__(self, gram: Floats, products: Floats, steps: int) -> None:
+        self.gram = gram
         self.active: list[int] = []
-        self.left = products.copy()
-        self.open = np.ones(s, dtype=bool)
-        self.coefficients = np.zeros((0, outputs))
-        self.factor = np.zeros((0, 0))
-        self.forward = np.zeros((0, outputs))
-        self.least = 1e-20 * float(np.square(products).sum(axis=1).max(initial=0.0))
+        self.left, self.best = products.copy(), products.copy()
+        self.open = np.ones(len(products), dtype=bool)
+        self.factor = np.empty((len(products), steps))
+        self.least = 1e-20 * float(_dots(products, products).max(initial=0.0))
 
     def enter(self) -> bool:
         """Activate the candidate of the longest correlation; False when none is left."""
-        lengths = np.where(self.open, np.square(self.left).sum(axis=1), -1.0)
+        lengths = np.where(self.open, _dots(self.left, self.left), -1.0)
         while True:
-            best = int(lengths.argmax())
-            if lengths[best] <= self.least:
+            new = int(lengths.argmax())
+            if lengths[new] <= self.least:
                 return False
-            self.open[best] = False
-            lengths[best] = -1.0
-            if self._extend(best):
-                self.active.append(best)
-                self.length = float(np.square(self.left[best]).sum())
+            self.open[new] = False
+            self.length, lengths[new] = float(lengths[new]), -1.0
+            if self._extend(new):
+                self.active.append(new)
                 return True
 
     def _extend(self, new: int) -> bool:
-        """One more row of the Cholesky factor, and of the forward solution."""
+        """One more column of the factor, unless the candidate is in the span of the others."""
         k = len(self.active)
-        row = np.zeros(0)
-        if k:
-            row = solve_triangular(self.factor, self.gram[self.active, new], lower=True)
+        before, row = self.factor[:, :k], self.factor[new, :k]
         rest = self.gram[new, new] - row @ row
         if rest <= DEPENDENT * self.gram[new, new]:
             return False
-        factor = np.zeros((k + 1, k + 1))
-        factor[:k, :k], factor[k, :k], factor[k, k] = self.factor, row, np.sqrt(rest)
-        step = (self.products[new] - row @ self.forward) / factor[k, k]
-        self.factor = factor
-        self.forward = np.vstack([self.forward, step])
-        self.coefficients = np.vstack([self.coefficients, np.zeros_like(step)])
+        column = (self.gram[new] - before @ row) / np.sqrt(rest)
+        self.factor[:, k] = column
+        self.best -= np.outer(column, self.best[new] / np.sqrt(rest))
         return True
 
     def advance(self) -> None:
         """Go towards the least squares until another candidate has as long a correlation."""
-        goal = solve_triangular(self.factor, self.forward, lower=True, trans=1)
-        direction = goal - self.coefficients
-        slope = self.gram[:, self.active] @ direction
-        step = self._step(slope)
-        self.coefficients += step * direction
-        self.left -= step * slope
+        slope = self.left - self.best
+        self.left -= self._step(slope) * slope
 
     def _step(self, slope: Floats) -> float:
         """Least share g of the way with |left - g slope| = (1 - g) |left of the active|."""
-        left, slope = self.left[self.open], slope[self.open]
-        a = np.square(slope).sum(axis=1) - self.length
-        b = (left * slope).sum(axis=1) - self.length
-        c = np.square(left).sum(axis=1) - self.length
+        a = _dots(slope, slope)[self.open] - self.length
+        b = _dots(self.left, slope)[self.open] - self.length
+        c = _dots(self.left, self.left)[self.open] - self.length
         root = np.sqrt(np.maximum(b * b - a * c, 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             # Both roots, in the forms that do not cancel.
@@ -110,3 +101,8 @@ class _Path:
             shares = np.concatenate([turn / a, c / turn])
         inside = shares[(shares > 1e-12) & (shares <= 1.0)]
         return float(inside.min(initial=1.0))
+
+
+def _dots(first: Floats, second: Floats) -> Floats:
+    """Inner products of the rows, one by one."""
+    return np.asarray(np.einsum("ij,ij->i", first, second))

@@ -2,59 +2,62 @@
 
 What is made small is the squared difference of the decisions on the machine's own support
 vectors, each pair of classes on the vectors of its two classes: what a pair says of other classes
-does not count in a vote that the right class wins. A little of the distance in feature space is
-added, which holds the decision between those vectors, too. The best coefficients for given
-vectors follow from linear equations, so the search is over the places of the vectors alone and
-the coefficients follow each move at once.
+does not count in a vote that the right class wins. Where these are hardly more than the vectors
+that are to fit them, those of other classes count, too, or anything would fit. A little of the
+distance in feature space is added, which holds the decision between those vectors. The best
+coefficients for given vectors follow from linear equations, so the search is over the places of
+the vectors alone and the coefficients follow each move at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
 from scipy.optimize import minimize
 
 from thrifty.learn.machine import Machine
 from thrifty.learn.reduced import Reduced
 
-__all__ = ["Fit", "Part", "move", "parts_of"]
+__all__ = ["Fit", "Sample", "move", "sample_of"]
 
 Floats = NDArray[np.float64]
 # Rows that a search compares at a time, and how many times it draws them when there are more.
-BATCH = 4096
+BATCH = 16384
 ROUNDS = 4
 # Keeps the equations solvable where two vectors meet.
 RIDGE = 1e-9
-# Weight of the distance in feature space, when a pair has as many vectors as rows to fit.
-CLOSENESS = 1e-4
+# Weight of the distance in feature space.
+CLOSENESS = 1e-5
+# With fewer rows of its two classes for each vector, a pair is compared on other classes, too:
+# in full while vectors move, when one set of equations serves all pairs, then with this weight.
+CROWDED = 1.5
+OTHERS = 0.1
 # Pairs of steps that L-BFGS remembers.
 MEMORY = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """Rows of one class, the pairs that concern them, and what the machine says there."""
+class Sample:
+    """Rows (n, q), the numbers of their classes, and what the machine says there, (n, P)."""
 
     rows: Floats
-    pairs: NDArray[np.intp]
+    owners: NDArray[np.int64]
     values: Floats
 
+    def take(self, some: NDArray[np.intp]) -> Sample:
+        """Only these rows."""
+        return Sample(self.rows[some], self.owners[some], self.values[some])
 
-def parts_of(machine: Machine) -> list[Part]:
-    """The machine's support vectors, class by class."""
-    first, second = machine.pairs
-    values = machine.values(machine.vectors)
-    parts = []
-    for owner in range(machine.n_classes):
-        own = machine.owners == owner
-        pairs = np.flatnonzero((first == owner) | (second == owner))
-        parts.append(Part(machine.vectors[own], pairs, values[np.ix_(own, pairs)]))
-    return parts
+
+def sample_of(machine: Machine) -> Sample:
+    """The machine's support vectors."""
+    return Sample(machine.vectors, machine.owners, machine.values(machine.vectors))
 
 
 class Fit:
@@ -64,8 +67,10 @@ class Fit:
     ----------
     machine : Machine
         What is to be approached.
-    parts : sequence of Part
+    sample : Sample
         Rows on which decisions are compared.
+    others : float
+        Weight of the rows that are of neither class of a pair, from 0 to 1.
     closeness : float
         Weight of the squared distance in feature space.
     ridge : float
@@ -73,30 +78,30 @@ class Fit:
     """
 
     def __init__(
-        self, machine: Machine, parts: Sequence[Part], closeness: float, ridge: float
+        self, machine: Machine, sample: Sample, others: float, closeness: float, ridge: float
     ) -> None:
-        self.machine, self.kernel, self.parts = machine, machine.kernel, parts
-        self.outputs = len(machine.intercepts)
-        self.count = sum(part.values.size for part in parts)
-        self.closeness, self.ridge = closeness, ridge
+        self.machine, self.kernel, self.sample = machine, machine.kernel, sample
+        self.others, self.closeness, self.ridge = others, closeness, ridge
+        owners, (first, second) = sample.owners[:, np.newaxis], machine.pairs
+        weights = np.where((owners == first) | (owners == second), 1.0, others)
+        self.weights = weights / weights.sum()
 
     def solve(self, V: Floats) -> Reduced:
         """The best coefficients and intercepts for vectors at these places."""
-        return self._solve(V, self._designs(V), *self._products(V))
+        return self._solve(V, self._design(V), *self._products(V))
 
     def loss(self, V: Floats) -> tuple[float, Floats]:
         """What is least, up to a constant, at the best coefficients for V; its gradient (m, q).
 
         The coefficients are at their best, so that they change with V does not count.
         """
-        designs, (among, across) = self._designs(V), self._products(V)
-        best = self._solve(V, designs, among, across)
+        design, (among, across) = self._design(V), self._products(V)
+        best = self._solve(V, design, among, across)
         loss, gradient = self._distance(best, among, across)
-        for part, design in zip(self.parts, designs, strict=True):
-            own = best.coefficients[:, part.pairs]
-            apart = design[:, :-1] @ own + best.intercepts[part.pairs] - part.values
-            loss += 0.5 * float(np.square(apart).sum()) / self.count
-            gradient += self.kernel.gradient(part.rows, V, apart @ own.T / self.count)
+        apart = design[:, :-1] @ best.coefficients + best.intercepts - self.sample.values
+        pull = self.weights * apart
+        loss += 0.5 * float(np.vdot(pull, apart))
+        gradient += self.kernel.gradient(self.sample.rows, V, pull @ best.coefficients.T)
         return loss, gradient
 
     def _distance(self, best: Reduced, among: Floats, across: Floats) -> tuple[float, Floats]:
@@ -108,62 +113,70 @@ class Fit:
         apart -= self.kernel.gradient(full.vectors, V, full.coefficients @ A.T)
         return loss, self.closeness * apart
 
-    def _designs(self, V: Floats) -> list[Floats]:
-        """Kernel values of the rows of each part, and a column of ones for the intercept."""
-        return [
-            np.column_stack([self.kernel.matrix(part.rows, V), np.ones(len(part.rows))])
-            for part in self.parts
-        ]
+    def _design(self, V: Floats) -> Floats:
+        """Kernel values of the rows, and a column of ones for the intercept."""
+        rows = self.sample.rows
+        return np.column_stack([self.kernel.matrix(rows, V), np.ones(len(rows))])
 
     def _products(self, V: Floats) -> tuple[Floats, Floats]:
         """In feature space: of the vectors among each other, (m, m), with the machine, (m, P)."""
         full = self.machine
         return self.kernel.matrix(V, V), self.kernel.matrix(V, full.vectors) @ full.coefficients
 
-    def _solve(self, V: Floats, designs: list[Floats], among: Floats, across: Floats) -> Reduced:
-        """Normal equations of each pair: those of its two classes, added."""
+    def _solve(self, V: Floats, design: Floats, among: Floats, across: Floats) -> Reduced:
+        """Normal equations of each pair: those of its two classes and of what all share."""
         m = len(V)
-        shared = np.zeros((m + 1, m + 1))
-        shared[:m, :m] = self.closeness * among
+        right = design.T @ (self.weights * self.sample.values)
+        right[:m] += self.closeness * across
+        grams = self._grams(design)
+        shared = self.others * reduce(np.add, grams)
+        shared[:m, :m] += self.closeness * among
         shared[np.diag_indices(m)] += self.ridge
-        right = np.zeros((m + 1, self.outputs))
-        right[:m] = self.closeness * across
-        grams = [design.T @ design / self.count for design in designs]
-        for part, design in zip(self.parts, designs, strict=True):
-            right[:, part.pairs] += design.T @ part.values / self.count
+        if self.others == 1.0:
+            found = _solution(shared, right)
+            return Reduced(V, found[:m], found[m])
         first, second = self.machine.pairs
-        found = np.empty((m + 1, self.outputs))
-        for pair in range(self.outputs):
-            equations = shared + grams[first[pair]] + grams[second[pair]]
+        equations, found = np.empty_like(shared), np.empty_like(right)
+        for pair in range(len(first)):
+            np.add(grams[first[pair]], grams[second[pair]], out=equations)
+            equations *= 1.0 - self.others
+            equations += shared
             found[:, pair] = _solution(equations, right[:, pair])
         return Reduced(V, found[:m], found[m])
 
+    def _grams(self, design: Floats) -> list[Floats]:
+        """Products of the columns over the rows of each class, weighted as those of a pair."""
+        own = [design[self.sample.owners == owner] for owner in range(self.machine.n_classes)]
+        return [self.weights.max() * (rows.T @ rows) for rows in own]
+
 
 def _solution(equations: Floats, right: Floats) -> Floats:
-    try:
-        return np.asarray(cho_solve(cho_factor(equations, check_finite=False), right))
-    except np.linalg.LinAlgError:
-        # A kernel that is not positive definite, or vectors that have met.
-        return np.asarray(np.linalg.lstsq(equations, right)[0])
+    """Of symmetric equations; takes their place in memory unless they are not definite."""
+    diagonal = equations.diagonal().copy()
+    # A symmetric matrix is its own transpose, which has the order that LAPACK needs no copy of.
+    _, found, fault = dposv(equations.T, right, lower=1, overwrite_a=1)
+    if not fault:
+        return np.asarray(found)
+    # A kernel that is not positive definite, or vectors that have met: one half is still there.
+    upper = np.triu(equations.T, 1)
+    return np.asarray(np.linalg.lstsq(upper + upper.T + np.diag(diagonal), right)[0])
 
 
 def move(machine: Machine, V: Floats, max_moves: int, random: RandomState) -> Reduced:
     """Move the vectors V (m, q), at most `max_moves` steps; 0 only finds their coefficients."""
-    parts = parts_of(machine)
+    sample = sample_of(machine)
     # Steps in units of each feature's spread; what never varies stays where it is.
     spread = machine.vectors.std(axis=0)
     pairs = len(machine.intercepts)
     size = float(np.square(machine.kernel.matrix(machine.vectors[:BATCH], V)).mean())
-    # Two classes of a pair have this many rows for each vector; with few, more must hold it.
-    rows = 2.0 * len(machine.vectors) / machine.n_classes
-    closeness = CLOSENESS * min(len(V) / rows, 1.0) / pairs
+    crowded = CROWDED * len(V) > 2.0 * len(machine.vectors) / machine.n_classes
 
-    def fit(some: Sequence[Part]) -> Fit:
-        return Fit(machine, some, closeness, RIDGE * size / pairs)
+    def fit(some: Sample, others: float) -> Fit:
+        return Fit(machine, some, others * crowded, CLOSENESS / pairs, RIDGE * size / pairs)
 
-    for batch, steps in _batches(parts, max_moves, random) if max_moves else ():
-        V = _search(fit(batch), V, spread, steps)
-    return fit(parts).solve(V)
+    for batch, steps in _batches(sample, max_moves, random) if max_moves else ():
+        V = _search(fit(batch, 1.0), V, spread, steps)
+    return fit(sample, OTHERS).solve(V)
 
 
 def _search(fit: Fit, V: Floats, spread: Floats, steps: int) -> Floats:
@@ -178,18 +191,15 @@ def _search(fit: Fit, V: Floats, spread: Floats, steps: int) -> Floats:
     return np.asarray(V + found.x.reshape(V.shape) * spread)
 
 
-def _batches(
-    parts: Sequence[Part], max_moves: int, random: RandomState
-) -> Iterator[tuple[Sequence[Part], int]]:
+def _batches(sample: Sample, max_moves: int, random: RandomState) -> Iterator[tuple[Sample, int]]:
     """All rows, or several draws where they are many, each class in its share."""
-    total = sum(len(part.rows) for part in parts)
+    total = len(sample.rows)
     if total <= BATCH:
-        yield parts, max_moves
+        yield sample, max_moves
         return
     for _ in range(ROUNDS):
         drawn = []
-        for part in parts:
-            size = -(-len(part.rows) * BATCH // total)
-            rows = np.sort(random.permutation(len(part.rows))[:size])
-            drawn.append(Part(part.rows[rows], part.pairs, part.values[rows]))
-        yield drawn, -(-max_moves // ROUNDS)
+        for owner in np.unique(sample.owners):
+            rows = random.permutation(np.flatnonzero(sample.owners == owner))
+            drawn.append(rows[: -(-len(rows) * BATCH // total)])
+        yield sample.take(np.sort(np.concatenate(drawn))), -(-max_moves // ROUNDS)
