@@ -18,7 +18,7 @@ from thrifty.learn.anytime_stages import STAGES, moderate
 from thrifty.learn.anytime_training import Snapshot
 from thrifty.learn.hinge_svm import HingeSvm
 from thrifty.learn.platt import platt
-from thrifty.learn.row_lots import divide
+from thrifty.learn.row_lots import divide, half, lots_of
 from thrifty.learn.soft_error import slopes, soft_error
 
 PRICES = Prices([1, 2, 4, 0, 3, 3], groups={"lab": [4, 5]}, shared={"lab": 2.0}, evaluation=0.001)
@@ -189,26 +189,36 @@ def test_a_weight_of_two_divides_as_two_rows_do():
         assert set(part) == {row if row < 50 else row - 50 for row in twin}
 
 
+def test_halves_differ_from_draw_to_draw_and_equal_rows_stay_together():
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    lots = lots_of(np.r_[X, X], seed=0)
+    first, second = half(lots, 0), half(lots, 1)
+    np.testing.assert_array_equal(first[:2000], first[2000:])
+    for share in (first.mean(), second.mean(), np.mean(first != second)):
+        assert share == pytest.approx(0.5, abs=0.05)
+
+
 # --- the XOR data of the thesis
 
 
 def test_xor_is_nearly_solved_by_95_and_solved_with_all():
-    # A regression test, not the claim: these three draws are known to pass. Of six draws three fall
-    # short of 0.97 by 95; the method's page has all of them.
+    # The first draw, and the means over draws on which nothing was chosen. A draw by itself may
+    # fall short by 95: the method's page has them all.
     cheap, full = [], []
-    for seed in (0, 3, 5):
+    for seed in (0, *range(30, 38)):
         table = noisy_xor(random_state=seed)
         train = table.split == "train"
-        model = AnytimeClassifier(table.prices, min_samples_leaf=10, random_state=0)
+        model = AnytimeClassifier(table.prices, random_state=0)
         model.fit(table.X[train], table.y[train])
         X, y = table.X[~train], table.y[~train]
         quality = [np.mean(model.predict(X, budget=b) == y) for b in (0, 10, 25, 50, 95, 250, 1220)]
         # 360 test rows: a standard error of 0.01 where the accuracy is 0.96
         assert min(np.diff(quality)) > -0.03
         cheap.append(quality[4])
-        full.append(model.score(X, y))
-    assert np.mean(cheap) >= 0.97
-    assert min(full) >= 0.99
+        full.append(quality[-1])
+    assert cheap[0] >= 0.97 and full[0] >= 0.99
+    assert np.mean(cheap[1:]) >= 0.97
+    assert np.mean(full[1:]) >= 0.99
 
 
 # --- one model for every budget

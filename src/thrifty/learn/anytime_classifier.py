@@ -25,7 +25,7 @@ from thrifty.learn.bought import Bought
 from thrifty.learn.dimension_trees import DimensionTrees
 from thrifty.learn.grower import Grower
 from thrifty.learn.point import Point
-from thrifty.learn.row_lots import divide
+from thrifty.learn.row_lots import Lots, divide, lots_of
 from thrifty.learn.targets import Labels
 from thrifty.model import Forest, Stages
 
@@ -49,6 +49,7 @@ class _Task:
     weight: NDArray[np.float64] | None
     classes: NDArray[Any]
     starts: tuple[int, int]
+    lots: Lots
 
     @property
     def mass(self) -> NDArray[np.float64]:
@@ -276,14 +277,18 @@ class AnytimeClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31))
         order, starts = divide(rows, codes, weight, seed)
         weight = None if weight is None else weight[order]
-        return _Task(schema, prices, rows[order], codes[order], weight, labels.classes, starts)
+        rows, codes, lots = rows[order], codes[order], lots_of(rows[order], seed)
+        return _Task(schema, prices, rows, codes, weight, labels.classes, starts, lots)
 
     def _learn(self, task: _Task) -> list[Forest]:
         """All stages, the constant first."""
         binned = self._bin(task)
         held = slice(task.starts[1], None)
         trees = DimensionTrees(
-            self._grower(task, binned), binned.bins[:, held].copy(), self.learning_rate
+            self._grower(task, binned),
+            binned.bins[:, held].copy(),
+            self.learning_rate,
+            task.lots[: held.start],
         )
         penalties = self._penalties(task, trees.grower)
         room = 1 + self.dimensions * len(penalties)

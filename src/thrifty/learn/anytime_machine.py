@@ -83,14 +83,16 @@ class Machine:
         """Run GreedyMiser for some rounds; each tree starts a dimension (algorithm 4, line 3).
 
         It starts from nothing: what the older dimensions know by heart would hide what there
-        is to gain. The dimensions up to the least held-out loss are kept. Yields after each tree.
+        is to gain. Each tree is grown on half of the rows. The dimensions up to the least
+        held-out loss are kept. Yields after each tree.
         """
         old, own = self.size, self._new_svm(self.svm.cost)
         best, least = self._moment(old), self.loss
         for _ in range(dimensions):
             here = np.r_[0, old : self.size]
             own.fit(self._room[here, self.train], len(here) - 1)
-            if not self._grow(self._slack(own.beta @ self._room[here, self.learnt]), self.size):
+            slack = self._slack(own.beta @ self._room[here, self.learnt])
+            if not self._grow(self.trees.sampled(slack), self.size):
                 break
             self.size += 1
             self._fit(self.size - 1)

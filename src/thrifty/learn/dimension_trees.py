@@ -11,6 +11,7 @@ from thrifty.kernels.following import follow
 from thrifty.learn.bought import Bought
 from thrifty.learn.forest_builder import ForestBuilder
 from thrifty.learn.grower import Grower
+from thrifty.learn.row_lots import Lots, half
 from thrifty.model import Forest
 
 __all__ = ["DimensionTrees", "Mark"]
@@ -34,10 +35,15 @@ class DimensionTrees:
         Bins of the rows that are only watched; they follow the others in every output.
     learning_rate : float
         Share of each tree that is added to its dimension (eta).
+    lots : array (rows,) of uint64
+        Lots of the rows that are learnt from.
     """
 
-    def __init__(self, grower: Grower, aside: NDArray[np.uint8], learning_rate: float) -> None:
+    def __init__(
+        self, grower: Grower, aside: NDArray[np.uint8], learning_rate: float, lots: Lots
+    ) -> None:
         self.grower, self.aside, self.learning_rate = grower, aside, learning_rate
+        self.lots = lots
         self.builder = ForestBuilder(grower.binned)
         d, n = aside.shape
         self._followed = (
@@ -59,6 +65,13 @@ class DimensionTrees:
     def set_penalty(self, penalty: float) -> None:
         """Gain that a unit of price must bring from now on (lambda)."""
         self.grower.rate = 2.0 * penalty
+
+    def sampled(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The target on half of the rows, drawn anew for each tree; twice, so that its mean stays.
+
+        Trees for the same penalties on the same rows would be nearly the same trees.
+        """
+        return target * (2.0 * half(self.lots, self.count))
 
     def grow(self, target: NDArray[np.float64], column: int, out: NDArray[np.float64]) -> bool:
         """Fit a tree to `target` for one column and add it to `out`; False if nothing pays."""

@@ -2,7 +2,8 @@
 
 002 sec. 2.2.3: half of the rows train, four tenths validate, one tenth is held out. Lots are
 drawn by a hash of the row, class by class, and shares are of weight. So equal rows stay together,
-none is learnt from and held out at once, and a row of weight two is the same as two rows.
+none is learnt from and held out at once, and a row of weight two is the same as two rows. The same
+hashes draw the half of the rows that a tree is grown on.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["divide"]
+__all__ = ["Lots", "divide", "half", "lots_of"]
 
-Hashes = NDArray[np.uint64]
+Lots = NDArray[np.uint64]
 
 # Where the validation rows and the held-out rows begin.
 STARTS = (0.5, 0.9)
@@ -35,7 +36,7 @@ def divide(
     (True, (10, 18))
     """
     weights = np.ones(len(X)) if weight is None else weight
-    lots = _hashes(X, seed)
+    lots = lots_of(X, seed)
     part = np.zeros(len(X), dtype=np.int64)
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
@@ -44,15 +45,8 @@ def divide(
     return np.argsort(part, kind="stable"), (first, second)
 
 
-def _parts(lots: Hashes, weight: NDArray[np.float64]) -> NDArray[np.int64]:
-    """0, 1 or 2 for each row of one class, by its place among the lots."""
-    _, place = np.unique(lots, return_inverse=True)
-    mass = np.bincount(place, weight)
-    before = (np.cumsum(mass) - mass) / mass.sum()
-    return np.asarray(np.searchsorted(STARTS, before, side="right")[place])
-
-
-def _hashes(X: NDArray[np.floating], seed: int) -> Hashes:
+def lots_of(X: NDArray[np.floating], seed: int) -> Lots:
+    """A hash of each row, and of the seed."""
     state = np.full(len(X), seed, dtype=np.uint64)
     for column in X.T:
         # One bit pattern for each value: no negative zero, one NaN.
@@ -61,7 +55,20 @@ def _hashes(X: NDArray[np.floating], seed: int) -> Hashes:
     return state
 
 
-def _mixed(x: Hashes) -> Hashes:
+def half(lots: Lots, draw: int) -> NDArray[np.bool_]:
+    """About half of the rows; another half at each draw."""
+    return _mixed(lots ^ _mixed(np.full(1, draw, dtype=np.uint64))) >> np.uint64(63) > 0
+
+
+def _parts(lots: Lots, weight: NDArray[np.float64]) -> NDArray[np.int64]:
+    """0, 1 or 2 for each row of one class, by its place among the lots."""
+    _, place = np.unique(lots, return_inverse=True)
+    mass = np.bincount(place, weight)
+    before = (np.cumsum(mass) - mass) / mass.sum()
+    return np.asarray(np.searchsorted(STARTS, before, side="right")[place])
+
+
+def _mixed(x: Lots) -> Lots:
     """One round of SplitMix64."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
