@@ -21,7 +21,7 @@ from thrifty.learn.least_angle import least_angle
 from thrifty.learn.machine import machine_of
 from thrifty.learn.pair_slopes import pair_slopes
 from thrifty.learn.rivals import LeastAngleSVC, RandomSubsetSVC, ReducedSVC
-from thrifty.learn.vector_moving import Fit, move, sample_of
+from thrifty.learn.vector_moving import Fit, move, nearer, sample_of
 from thrifty.learn.vector_selection import select
 from thrifty.model.kernel_functions import (
     KERNELS,
@@ -205,6 +205,14 @@ def test_moving_comes_closer_to_the_machine() -> None:
             np.square((said + found.intercepts - full.values(full.vectors)) * full.labels).mean()
         )
     assert apart[0] > apart[1] > apart[2]
+
+
+def test_of_two_starts_the_one_that_decides_more_like_the_machine_is_taken() -> None:
+    full = machine(4)
+    start = full.vectors[select(full, 5, RANDOM)]
+    moved = move(full, start, 20, RANDOM).vectors
+    assert nearer(full, [start, moved]) is moved
+    assert nearer(full, [moved, np.zeros_like(moved)]) is moved
 
 
 def test_many_support_vectors_are_compared_in_draws(monkeypatch) -> None:

@@ -11,7 +11,7 @@ the vectors alone and the coefficients follow each move at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from thrifty.learn.machine import Machine
 from thrifty.learn.reduced import Reduced
 
-__all__ = ["Fit", "Sample", "move", "sample_of"]
+__all__ = ["Fit", "Sample", "move", "nearer", "sample_of"]
 
 Floats = NDArray[np.float64]
 # Rows that a search compares at a time, and how many times it draws them when there are more.
@@ -167,16 +167,27 @@ def move(machine: Machine, V: Floats, max_moves: int, random: RandomState) -> Re
     sample = sample_of(machine)
     # Steps in units of each feature's spread; what never varies stays where it is.
     spread = machine.vectors.std(axis=0)
-    pairs = len(machine.intercepts)
-    size = float(np.square(machine.kernel.matrix(machine.vectors[:BATCH], V)).mean())
-    crowded = CROWDED * len(V) > 2.0 * len(machine.vectors) / machine.n_classes
-
-    def fit(some: Sample, others: float) -> Fit:
-        return Fit(machine, some, others * crowded, CLOSENESS / pairs, RIDGE * size / pairs)
-
+    ridge = _ridge(machine, V)
     for batch, steps in _batches(sample, max_moves, random) if max_moves else ():
-        V = _search(fit(batch, 1.0), V, spread, steps)
-    return fit(sample, OTHERS).solve(V)
+        V = _search(_fit(machine, batch, len(V), 1.0, ridge), V, spread, steps)
+    return _fit(machine, sample, len(V), OTHERS, ridge).solve(V)
+
+
+def nearer(machine: Machine, starts: Sequence[Floats]) -> Floats:
+    """The vectors, of several lots of them, that decide most like the machine as they stand."""
+    sample, ridge = sample_of(machine), _ridge(machine, starts[0])
+    return min(starts, key=lambda V: _fit(machine, sample, len(V), 1.0, ridge).loss(V)[0])
+
+
+def _ridge(machine: Machine, V: Floats) -> float:
+    size = float(np.square(machine.kernel.matrix(machine.vectors[:BATCH], V)).mean())
+    return RIDGE * size / len(machine.intercepts)
+
+
+def _fit(machine: Machine, sample: Sample, vectors: int, others: float, ridge: float) -> Fit:
+    """The fit of so many vectors; other classes count only where these are crowded."""
+    crowded = CROWDED * vectors > 2.0 * len(machine.vectors) / machine.n_classes
+    return Fit(machine, sample, others * crowded, CLOSENESS / len(machine.intercepts), ridge)
 
 
 def _search(fit: Fit, V: Floats, spread: Floats, steps: int) -> Floats:
