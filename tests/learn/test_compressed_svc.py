@@ -16,12 +16,12 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from thrifty import CompressedSVC, Prices, load
 from thrifty.data import ring
 from thrifty.errors import DataError
-from thrifty.learn import vector_moving
+from thrifty.learn import compressed_svc, vector_moving
 from thrifty.learn.least_angle import least_angle
 from thrifty.learn.machine import machine_of
 from thrifty.learn.pair_slopes import pair_slopes
 from thrifty.learn.rivals import LeastAngleSVC, RandomSubsetSVC, ReducedSVC
-from thrifty.learn.vector_moving import Fit, move, nearer, sample_of
+from thrifty.learn.vector_moving import Fit, is_crowded, move, sample_of
 from thrifty.learn.vector_selection import select
 from thrifty.model.kernel_functions import (
     KERNELS,
@@ -207,12 +207,24 @@ def test_moving_comes_closer_to_the_machine() -> None:
     assert apart[0] > apart[1] > apart[2]
 
 
-def test_of_two_starts_the_one_that_decides_more_like_the_machine_is_taken() -> None:
-    full = machine(4)
-    start = full.vectors[select(full, 5, RANDOM)]
-    moved = move(full, start, 20, RANDOM).vectors
-    assert nearer(full, [start, moved]) is moved
-    assert nearer(full, [moved, np.zeros_like(moved)]) is moved
+def test_vectors_that_were_moved_by_another_measure_start_anew(monkeypatch) -> None:
+    X, y = draw(200, 4)
+    svc = SVC(kernel="rbf", C=1.0).fit(X, y)
+    starts = []
+
+    def noted(machine, V, moves, random):
+        starts.append(V)
+        return move(machine, V, moves, random)
+
+    monkeypatch.setattr(compressed_svc, "move", noted)
+    full = machine_of(svc, X[svc.support_], RBFKernel(svc._gamma))
+    few = len(full.vectors) // 2  # of the two classes of a pair, in the mean
+    sizes = [few // 4, few // 2, few, few + 1]
+    assert [is_crowded(full, size) for size in sizes] == [False, False, True, True]
+    list(CompressedSVC(svc, max_moves=3).path(X, y, validation=(X, y), sizes=sizes))
+    rows = {row.tobytes() for row in full.vectors}
+    moved = [sum(row.tobytes() not in rows for row in start) for start in starts]
+    assert [count > 0 for count in moved] == [False, True, False, True]
 
 
 def test_many_support_vectors_are_compared_in_draws(monkeypatch) -> None:
@@ -306,7 +318,6 @@ def test_a_path_has_every_size_and_grows_better() -> None:
 
 
 def test_each_size_of_a_path_starts_from_the_one_before(monkeypatch) -> None:
-    from thrifty.learn import compressed_svc
 
     starts, ends = [], []
 

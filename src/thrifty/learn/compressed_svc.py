@@ -20,7 +20,7 @@ from thrifty.files import write_whole
 from thrifty.learn.compressor import Compressor
 from thrifty.learn.libsvm_file import libsvm_model, libsvm_ranges
 from thrifty.learn.reduced import Job, Reduced
-from thrifty.learn.vector_moving import move, nearer
+from thrifty.learn.vector_moving import is_crowded, move
 from thrifty.learn.vector_selection import select
 from thrifty.model.kernel_functions import KernelFunction
 
@@ -131,11 +131,10 @@ class CompressedSVC(Compressor):
         order = select(machine, sizes[-1], random)
         moved, last = machine.vectors[:0], 0
         for size in sizes:
-            # Those that have moved start from where they are, the new ones from the table; or all
-            # from the table, as where to go depends on how many they are.
-            chosen = machine.vectors[order[:size]]
-            warm = np.vstack([moved, chosen[last:]])
-            start = nearer(machine, [warm, chosen]) if last else chosen
+            if is_crowded(machine, last) != is_crowded(machine, size):
+                moved, last = machine.vectors[:0], 0  # they were moved by another measure
+            # Those that have moved start from where they are, the new ones from the table.
+            start = np.vstack([moved, machine.vectors[order[last:size]]])
             found = move(machine, start, self.max_moves, random)
             moved, last = found.vectors, size
             yield found

@@ -11,7 +11,7 @@ the vectors alone and the coefficients follow each move at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 
@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from thrifty.learn.machine import Machine
 from thrifty.learn.reduced import Reduced
 
-__all__ = ["Fit", "Sample", "move", "nearer", "sample_of"]
+__all__ = ["Fit", "Sample", "is_crowded", "move", "sample_of"]
 
 Floats = NDArray[np.float64]
 # Rows that a search compares at a time, and how many times it draws them when there are more.
@@ -173,21 +173,19 @@ def move(machine: Machine, V: Floats, max_moves: int, random: RandomState) -> Re
     return _fit(machine, sample, len(V), OTHERS, ridge).solve(V)
 
 
-def nearer(machine: Machine, starts: Sequence[Floats]) -> Floats:
-    """The vectors, of several lots of them, that decide most like the machine as they stand."""
-    sample, ridge = sample_of(machine), _ridge(machine, starts[0])
-    return min(starts, key=lambda V: _fit(machine, sample, len(V), 1.0, ridge).loss(V)[0])
-
-
 def _ridge(machine: Machine, V: Floats) -> float:
     size = float(np.square(machine.kernel.matrix(machine.vectors[:BATCH], V)).mean())
     return RIDGE * size / len(machine.intercepts)
 
 
+def is_crowded(machine: Machine, vectors: int) -> bool:
+    """Whether so many vectors have hardly more rows of two classes to decide on."""
+    return CROWDED * vectors > 2.0 * len(machine.vectors) / machine.n_classes
+
+
 def _fit(machine: Machine, sample: Sample, vectors: int, others: float, ridge: float) -> Fit:
-    """The fit of so many vectors; other classes count only where these are crowded."""
-    crowded = CROWDED * vectors > 2.0 * len(machine.vectors) / machine.n_classes
-    return Fit(machine, sample, others * crowded, CLOSENESS / len(machine.intercepts), ridge)
+    others = others if is_crowded(machine, vectors) else 0.0
+    return Fit(machine, sample, others, CLOSENESS / len(machine.intercepts), ridge)
 
 
 def _search(fit: Fit, V: Floats, spread: Floats, steps: int) -> Floats:
