@@ -21,10 +21,16 @@ INDEX = CATEGORICAL - 1
 
 @jit
 def step(nodes, subsets, X, row, place):
-    """Child of node `place` for one row; a leaf is its own child."""
+    """Child of node `place` for one row; a leaf is its own child.
+
+    `subsets` is None where no split is on categories: that is compiled apart, without a branch.
+    """
     node = nodes[place]
     feature = node.feature
     x = X[row, np.uint32(feature & INDEX)]
+    if subsets is None:
+        lost = (x != x) & ((feature & MISSING_LEFT) == 0)
+        return np.uint32(node.child) + np.uint32((x > node.threshold) | lost)
     # One test for all that is rare: the common split is then free of branches.
     if (x != x) | ((feature & CATEGORICAL) != 0):
         return np.uint32(node.child) + np.uint32(not stays_left(node, subsets, x))
@@ -36,8 +42,8 @@ def stays_left(node, subsets, x):
     """Whether a missing value, or a category, goes left."""
     if x != x:
         return (node.feature & MISSING_LEFT) != 0
-    # Free of branches, else the compiler no longer puts `step` into the loop over rows, which then
-    # takes eight times as long. What is no code (256 or more, a fraction) goes right.
+    # Free of branches: with them the loop over rows takes five times as long. What is no code, as
+    # 256 or a fraction, goes right.
     code = np.int64(min(max(x, -1.0), 256.0))
     is_code = (code == x) & ((code >> 8) == 0)
     word = subsets[np.intp(node.threshold), (code >> 6) & 3]

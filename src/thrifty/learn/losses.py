@@ -80,6 +80,7 @@ class _ClassLoss(Loss):
         self.outputs = 1 if n_classes == 2 else n_classes
         classes = np.arange(n_classes)[:, np.newaxis]
         self.member = np.asarray(y == (classes[1:] if n_classes == 2 else classes), dtype=float)
+        self.sign = 2.0 * self.member - 1.0
         self.share = np.array([self._mean(row) for row in self.member])
         # Where the probability of a row's own class stands in a table (K, n), read as one line.
         self.own = self.y.astype(np.intp) * len(self.y) + np.arange(len(self.y))
@@ -109,7 +110,7 @@ class LogLoss(_ClassLoss):
     def value(self, raw: Floats) -> float:
         """Mean log-loss."""
         if self.outputs == 1:
-            margin = (2.0 * self.member[0] - 1.0) * raw[0]
+            margin = self.sign[0] * raw[0]
             return self._mean(np.log(1.0 + np.exp(-np.abs(margin))) - np.minimum(margin, 0.0))
         return -self._mean(np.log(np.maximum(_softmax(raw).ravel().take(self.own), TINY)))
 
@@ -133,13 +134,11 @@ class SquaredHinge(_ClassLoss):
 
     def derivatives(self, raw: Floats) -> Derivatives:
         """Signed slack."""
-        sign = 2.0 * self.member - 1.0
-        return sign * np.maximum(0.0, 1.0 - sign * raw), None
+        return self.sign * np.maximum(0.0, 1.0 - self.sign * raw), None
 
     def value(self, raw: Floats) -> float:
         """Mean over rows and outputs."""
-        sign = 2.0 * self.member - 1.0
-        return 0.5 * self._mean((np.maximum(0.0, 1.0 - sign * raw) ** 2).mean(axis=0))
+        return 0.5 * self._mean((np.maximum(0.0, 1.0 - self.sign * raw) ** 2).mean(axis=0))
 
 
 class LambdaLoss(Loss):

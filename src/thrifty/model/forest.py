@@ -127,7 +127,7 @@ class Forest(Frozen):
         from thrifty.kernels import descent
 
         leaves = np.empty((len(roots), len(X)), dtype=np.int32)
-        descent.descend(self.nodes, self.subsets, roots, _sealed(X), leaves)
+        descent.descend(self.nodes, self._categories, roots, _sealed(X), leaves)
         return leaves
 
     def prefix(self, trees: int) -> Forest:
@@ -173,6 +173,11 @@ class Forest(Frozen):
         if self.link in ("mean", "vote"):
             raw /= max(len(self.roots), 1)
         return raw, words
+
+    @property
+    def _categories(self) -> NDArray[np.uint64] | None:
+        """The subsets for the kernels, which are faster without any."""
+        return self.subsets if len(self.subsets) else None
 
     @cached_property
     def _addends(self) -> NDArray[np.float64]:
@@ -235,7 +240,7 @@ def _run_kernel(
     def task(first: int, last: int) -> None:
         rows = slice(first, last)
         run_forest(
-            forest.nodes, forest.subsets, forest.roots, forest.outputs, forest._addends,
+            forest.nodes, forest._categories, forest.roots, forest.outputs, forest._addends,
             forest.paths, X[rows], raw[rows], words[rows],
         )  # fmt: skip
 
