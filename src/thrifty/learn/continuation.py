@@ -21,10 +21,9 @@ __all__ = ["Continuation"]
 
 # The next penalty as a share of the largest at which a split of all rows would be bought.
 STEP = 0.9
-# The rounds of a level are few: while the penalty falls, steps are longer by this factor, and fewer
-# rounds are needed, this share of all.
+# The rounds of a level are few: while the penalty falls, steps are longer by this factor, and there
+# are as many times fewer of them.
 LONG_STEP = 2.0
-FEWER_ROUNDS = 0.75
 # Below this share of the first penalty it falls no further.
 SMALLEST_PENALTY = 1e-4
 # A bill of this share of the full price: nothing is left to be bought.
@@ -52,7 +51,7 @@ class Continuation:
     def fall(self, penalties: Iterable[float] | None = None) -> None:
         """Go through the penalties; without any, through those at which something is bought."""
         self.boosting.learning_rate *= LONG_STEP
-        left = math.ceil(FEWER_ROUNDS * self.rounds)
+        left = math.ceil(self.rounds / LONG_STEP)
         for penalty in self._falling() if penalties is None else penalties:
             left -= self._level(penalty, left)
             if left == 0:
