@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from thrifty.kernels.ranking import lambda_gradients
 from thrifty.learn.ndcg import dcg, ndcg
@@ -103,8 +104,7 @@ class LogLoss(_ClassLoss):
 
     def derivatives(self, raw: Floats) -> Derivatives:
         """Membership minus probability."""
-        # The logistic function by way of tanh, which NumPy has fast.
-        p = 0.5 + 0.5 * np.tanh(0.5 * raw) if self.outputs == 1 else _softmax(raw)
+        p = expit(raw) if self.outputs == 1 else _softmax(raw)
         return self.member - p, p * (1.0 - p)
 
     def value(self, raw: Floats) -> float:
