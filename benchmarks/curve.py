@@ -88,7 +88,7 @@ def cost(table):
             "path": lambda: list(model.path(*train, validation=validation)),
             "curve": lambda: curves.append(trace(model, *train, validation=validation)),
         },
-        turns=5,
+        turns=15,
     )
     ratios = [("path", "fit"), ("curve", "fit"), ("curve", "stopped")]
     found = (f"{times[one] / times[other]:.2f}" for one, other in ratios)
