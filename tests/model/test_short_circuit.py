@@ -7,6 +7,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from face_laws import assert_batch, state_is_the_values_told, values_arrive_in_any_order
 from forests import LINKS, Shape, draw_forest, draw_table
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,13 +123,6 @@ def test_a_value_that_is_not_used_can_be_anything(seed, link, grain):
 # --- walks -------------------------------------------------------------------
 
 
-def assert_batch(walk, quick, X):
-    assert walk.asks == ()
-    np.testing.assert_array_equal(walk.scores, np.atleast_1d(quick.score(X)[0]))
-    assert set(walk.touched) == set(np.flatnonzero(quick.used(X)[0]).tolist())
-    assert walk.evaluations == quick.evaluations(X)[0]
-
-
 @given(SEEDS, st.sampled_from([*CLASSES, "sum"]), GRAINS)
 def test_a_walk_ends_like_the_batch(seed, link, grain):
     rng, forest, X = draw(seed, link, grain, rows=1)
@@ -148,26 +142,13 @@ def test_values_may_arrive_in_any_order_and_unasked(seed, link, grain):
     quick = ShortCircuit.of(
         forest, rng.permutation(len(forest.roots)), 1.0 if link == "sum" else 0.0
     )
-    walk, order = quick.walk(), rng.permutation(forest.n_features).tolist()
-    while order:
-        size = int(rng.integers(1, 4))
-        walk.tell({j: float(X[0, j]) for j in order[:size]})
-        order = order[size:]
-    assert_batch(walk, quick, X)
+    values_arrive_in_any_order(rng, quick, X)
 
 
 @given(SEEDS, st.sampled_from(CLASSES))
 def test_the_state_of_a_walk_is_the_set_of_values_told(seed, link):
     rng, forest, X = draw(seed, link, rows=1)
-    quick = ShortCircuit.of(forest)
-    one, other = quick.walk(), quick.walk()
-    some = rng.permutation(forest.n_features)[:4].tolist()
-    for j in some:
-        one.tell({j: float(X[0, j])})
-    other.tell({j: float(X[0, j]) for j in reversed(some)})
-    np.testing.assert_array_equal(one.scores, other.scores)
-    assert (one.asks, set(one.touched), one.evaluations) == (
-        other.asks, set(other.touched), other.evaluations)  # fmt: skip
+    state_is_the_values_told(rng, ShortCircuit.of(forest), X)
 
 
 def test_a_walk_asks_for_what_the_first_unfinished_tree_needs():
