@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thrifty.model import Forest
-from thrifty.model.nodes import empty_nodes
+from thrifty.model.forest.nodes import empty_nodes
 
 
 def freeze(forest, n_features):

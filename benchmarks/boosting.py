@@ -17,7 +17,7 @@ import numpy as np
 from _harness import report, take_turns
 
 from thrifty import GreedyMiserRegressor, Prices, threads
-from thrifty.learn.binned import Binned
+from thrifty.learn.boosting.binned import Binned
 
 PENALTY = 1e-5
 

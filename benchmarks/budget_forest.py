@@ -18,7 +18,7 @@ from _sklearn_forest import freeze
 from sklearn.ensemble import RandomForestClassifier
 
 from thrifty.data import load
-from thrifty.learn.budget_forest import BudgetForestClassifier
+from thrifty.learn.budget_forest.classifier import BudgetForestClassifier
 
 SIZES = (36_603, 15_688, 58_101)
 TREES = (1, 10, 20, 40)

@@ -13,7 +13,7 @@ import numpy as np
 
 from thrifty import CostCascadeClassifier, GreedyMiserClassifier, Prices
 from thrifty.data import load
-from thrifty.learn.rivals import (
+from thrifty.learn.baselines import (
     AdaBoostRSClassifier,
     AndOrClassifier,
     CronusClassifier,
@@ -21,7 +21,7 @@ from thrifty.learn.rivals import (
     ProximityExitClassifier,
     SingleCostClassifier,
 )
-from thrifty.learn.rivals.proximity_exit import slacks
+from thrifty.learn.baselines.early_exit import slacks
 
 SETS = {"mslr_sample": (2, 17), "mq2008": (2, 6)}  # least relevant grade, times a negative counts
 # Of one feature, in trees: numbers as Yahoo's, set by what it takes to have them.

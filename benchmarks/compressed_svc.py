@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 
 from thrifty import CompressedSVC
 from thrifty.data import load
-from thrifty.learn.rivals import LeastAngleSVC, RandomSubsetSVC, ReducedSVC
+from thrifty.learn.baselines import LeastAngleSVC, RandomSubsetSVC, ReducedSVC
 
 SHARES = (0.01, 0.03, 0.1)
 SETS = {

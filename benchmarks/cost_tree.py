@@ -51,7 +51,7 @@ def measure_speed():
     """CPU seconds of one sweep at each size, and of a whole fit at the largest."""
     from _harness import report
 
-    from thrifty.learn.soft_descent import initial_tree, sweep
+    from thrifty.learn.cost_tree.fit import initial_tree, sweep
 
     rows = []
     for n in ROWS:

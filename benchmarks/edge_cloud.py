@@ -21,10 +21,10 @@ from sklearn.preprocessing import StandardScaler
 
 from thrifty import EdgeCloudClassifier, Prices
 from thrifty.data import load
-from thrifty.learn.direct_gates import direct_objective
-from thrifty.learn.downhill import descend
-from thrifty.learn.gated_sum import Devices, GatedSum, squared_loss
-from thrifty.model.activations import ACTIVATIONS
+from thrifty.learn.edge_cloud.devices import Devices, GatedSum, squared_loss
+from thrifty.learn.edge_cloud.lbfgs import descend
+from thrifty.learn.edge_cloud.soft_gates import direct_objective
+from thrifty.model.links import ACTIVATIONS
 
 DRAWS, ROWS = 20, 2000
 LEVELS = (0.01, 0.1, 0.5, 1.0)

@@ -34,8 +34,12 @@ from thrifty import (
     LinearFamily,
 )
 from thrifty.data import load, synthetic_1
-from thrifty.learn.gate_trial import Trial
-from thrifty.learn.rivals import ConfidenceGateClassifier, DistilledClassifier, GreedyGateClassifier
+from thrifty.learn.baselines import (
+    ConfidenceGateClassifier,
+    DistilledClassifier,
+    GreedyGateClassifier,
+)
+from thrifty.learn.gates.threshold import Trial
 
 FOLDS = 3
 # The published saving; and rows that no setting was tried on.

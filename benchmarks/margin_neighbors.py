@@ -22,9 +22,9 @@ import numpy as np
 from _harness import report, take_turns
 
 from thrifty.data import load
-from thrifty.learn.margin_neighbors import MarginNeighborsClassifier
-from thrifty.learn.rivals import FixedOrderClassifier, RandomOrderClassifier, ValueOfClassifier
-from thrifty.model.asking import Asking, Trails
+from thrifty.learn.baselines import FixedOrderClassifier, RandomOrderClassifier, ValueOfClassifier
+from thrifty.learn.neighbors.classifier import MarginNeighborsClassifier
+from thrifty.model.sequential.base import Asking, Trails
 
 SEEDS = (10, 11, 12)
 SIZES = (65, 125, 185)

@@ -20,8 +20,8 @@ from thrifty.errors import DataError
 from thrifty.frontier import promised, trace
 from thrifty.frontier.blending import blend
 from thrifty.frontier.choice import _place, _steadiest
-from thrifty.frontier.parts import Rows
-from thrifty.frontier.promise import bernstein_bound, upper_bound
+from thrifty.frontier.confidence import bernstein_bound, upper_bound
+from thrifty.frontier.splits import Rows
 
 TRAIN, HELD_OUT, POPULATION, DRAWS = 600, 200, 8_000, 100
 CONFIDENCES = (0.9, 0.95, 0.99)

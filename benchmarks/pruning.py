@@ -23,10 +23,10 @@ from _harness import report, take_turns
 from sklearn.ensemble import RandomForestClassifier
 
 from thrifty import Prices
-from thrifty.kernels.closure_path import all_closures
+from thrifty.kernels.closure.path import all_closures
 from thrifty.learn.adopt import adopt_forest
-from thrifty.learn.primal_dual import solve_dual
-from thrifty.learn.pruning import Pruning, node_gains
+from thrifty.learn.pruning.closure_problem import Pruning, node_gains
+from thrifty.learn.pruning.primal_dual import solve_dual
 
 HERE = Path(__file__).resolve()
 # Rows that tell errors and as many that pay, features, trees, share of features tried at a split.

@@ -17,8 +17,8 @@ from sklearn.model_selection import train_test_split
 from thrifty import GreedyMiserClassifier, Prices, SubmodularTreeClassifier, SubmodularTreeRegressor
 from thrifty.costs import BoundPrices
 from thrifty.data import load
-from thrifty.learn.gram import Gram
-from thrifty.learn.gram_selection import Explainer, Layout
+from thrifty.learn.submodular_tree.forward_selection import Explainer, Layout
+from thrifty.learn.submodular_tree.gram import Gram
 
 ROWS, COLUMNS = 141_397, 519
 PRICES = (1.0, 5.0, 20.0, 50.0, 100.0, 150.0, 200.0)
@@ -142,7 +142,7 @@ def price_lists():
 
 def against_cstc(penalties=(4e-3, 2e-2)):
     """Rows of the table of whole trees against one sweep of CSTC at about the same bill."""
-    from thrifty.learn.cost_tree import CostTreeRegressor
+    from thrifty.learn.cost_tree.estimators import CostTreeRegressor
 
     X, y, own = made()
     prices = Prices(own.tolist())

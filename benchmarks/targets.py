@@ -32,8 +32,8 @@ from sklearn.model_selection import train_test_split
 
 from thrifty import BudgetClassifier, Prices
 from thrifty.data import load
-from thrifty.frontier.area import area
-from thrifty.frontier.chains import answers_of
+from thrifty.frontier.curve import area
+from thrifty.frontier.evaluate import answers_of
 
 SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 # Area of all peers pooled, and of a ladder of ten rungs with one threshold: means, in points.

@@ -56,10 +56,16 @@ if TYPE_CHECKING:
         ThresholdPairs,
     )
     from thrifty.learn.adopt import adopt
-    from thrifty.learn.cost_cascade import CostCascadeClassifier
-    from thrifty.learn.cost_tree import CostTreeClassifier, CostTreeRegressor
+    from thrifty.learn.cost_tree.estimators import (
+        CostCascadeClassifier,
+        CostTreeClassifier,
+        CostTreeRegressor,
+    )
     from thrifty.learn.short_circuit import short_circuit
-    from thrifty.learn.submodular_tree import SubmodularTreeClassifier, SubmodularTreeRegressor
+    from thrifty.learn.submodular_tree.estimators import (
+        SubmodularTreeClassifier,
+        SubmodularTreeRegressor,
+    )
     from thrifty.report.displays import (
         CalibrationDisplay,
         CurveDisplay,
@@ -140,9 +146,9 @@ _HOMES = {
     "CalibrationDisplay": "thrifty.report.displays",
     "Call": "thrifty.learn",
     "CompressedSVC": "thrifty.learn",
-    "CostCascadeClassifier": "thrifty.learn.cost_cascade",
-    "CostTreeClassifier": "thrifty.learn.cost_tree",
-    "CostTreeRegressor": "thrifty.learn.cost_tree",
+    "CostCascadeClassifier": "thrifty.learn.cost_tree.estimators",
+    "CostTreeClassifier": "thrifty.learn.cost_tree.estimators",
+    "CostTreeRegressor": "thrifty.learn.cost_tree.estimators",
     "Curve": "thrifty.frontier",
     "CurveDisplay": "thrifty.report.displays",
     "CurvePoint": "thrifty.frontier",
@@ -168,8 +174,8 @@ _HOMES = {
     "PrunedForestClassifier": "thrifty.learn",
     "PurchaseDisplay": "thrifty.report.displays",
     "SourceError": "thrifty.errors",
-    "SubmodularTreeClassifier": "thrifty.learn.submodular_tree",
-    "SubmodularTreeRegressor": "thrifty.learn.submodular_tree",
+    "SubmodularTreeClassifier": "thrifty.learn.submodular_tree.estimators",
+    "SubmodularTreeRegressor": "thrifty.learn.submodular_tree.estimators",
     "ThresholdPairs": "thrifty.learn",
     "ThriftyError": "thrifty.errors",
     "TreeDisplay": "thrifty.report.displays",

@@ -16,7 +16,7 @@ from thrifty.bundle import Predictor, Schema
 from thrifty.bundle.archive import pack
 from thrifty.costs import Prices
 from thrifty.errors import BundleError
-from thrifty.model.frozen import Frozen, Walk
+from thrifty.model.base import Frozen, Walk
 
 NAMES = ("age", "chol", "sex")
 TABLE = {"age": [63, 41, None, 30], "chol": [2.5, None, 1.0, 9.0], "sex": ["m", "f", "m", None]}

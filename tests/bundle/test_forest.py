@@ -12,7 +12,7 @@ from thrifty.bundle.npy import entry_of, pack
 from thrifty.costs import Prices
 from thrifty.errors import BundleError
 from thrifty.model import Forest
-from thrifty.model.nodes import CATEGORICAL, MISSING_LEFT, empty_nodes
+from thrifty.model.forest.nodes import CATEGORICAL, MISSING_LEFT, empty_nodes
 
 HEAVY = {"numba", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
 LEVELS = ["low", "mid", "high"]

@@ -13,7 +13,7 @@ from thrifty.bundle import Predictor, Purchase, Schema
 from thrifty.costs import Prices
 from thrifty.errors import DataError
 from thrifty.model import Forest
-from thrifty.model.nodes import empty_nodes
+from thrifty.model.forest.nodes import empty_nodes
 
 FEATURES = ("age", "chol", "sex")
 number = st.one_of(st.none(), st.integers(0, 100), st.floats(0, 100))

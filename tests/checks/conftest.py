@@ -11,8 +11,8 @@ import pytest
 from thrifty import GreedyMiserClassifier, Predictor
 from thrifty.checks import Case, make_cases, make_crowd
 from thrifty.model import Forest
-from thrifty.model.forest import ARRAYS
-from thrifty.model.forest_walk import ForestWalk
+from thrifty.model.forest.forest import ARRAYS
+from thrifty.model.forest.walk import ForestWalk
 
 SMALL = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5}
 

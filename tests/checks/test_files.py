@@ -9,7 +9,8 @@ from thrifty import Predictor
 from thrifty.bundle import archive
 from thrifty.checks import LawError, law_damage, law_files, law_twin
 from thrifty.errors import BundleError
-from thrifty.model import Forest, forest
+from thrifty.model import Forest
+from thrifty.model.forest import forest
 
 
 def saving(change):

@@ -7,7 +7,7 @@ from thrifty import GreedyMiserClassifier
 from thrifty.checks import LawError, law_threads
 from thrifty.checks.threads import ROWS
 from thrifty.kernels import threads
-from thrifty.learn import grower
+from thrifty.learn.boosting import grower
 from thrifty.model import Forest
 
 

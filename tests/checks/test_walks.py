@@ -8,7 +8,7 @@ import pytest
 from thrifty.bundle import NamedWalk
 from thrifty.checks import LawError, law_known, law_rows_alone, law_walks
 from thrifty.model import Forest
-from thrifty.model.forest_walk import ForestWalk
+from thrifty.model.forest.walk import ForestWalk
 from thrifty.model.links import apply_link
 
 

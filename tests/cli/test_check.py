@@ -105,7 +105,7 @@ def test_errors_are_those_of_the_fit(run, table, refused, code, columns, argumen
 
 def test_rows_that_cannot_be_learnt_from_are_told(run, table, refused) -> None:
     # All rows of one class are in one group, which is held out to choose on for this seed.
-    from thrifty.frontier.parts import divide
+    from thrifty.frontier.splits import divide
 
     family = np.arange(240) // 10
     held_out = divide(np.zeros(240), family, 0.2, 0)["validation"]

@@ -13,7 +13,7 @@ import thrifty.model
 from thrifty import load
 from thrifty.cli.import_model import import_model
 from thrifty.errors import DataError, PriceError
-from thrifty.model.short_circuit import ShortCircuit
+from thrifty.model.short_circuit.short_circuit import ShortCircuit
 
 
 @pytest.fixture

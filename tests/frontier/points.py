@@ -8,7 +8,7 @@ from thrifty.bundle import Predictor, Schema
 from thrifty.costs import Prices
 from thrifty.frontier import Curve, CurvePoint
 from thrifty.model import Forest
-from thrifty.model.nodes import empty_nodes
+from thrifty.model.forest.nodes import empty_nodes
 
 NONE = np.zeros(0, dtype=np.int64)
 CONSTANT = Forest(empty_nodes(0), np.zeros((0, 1)), NONE, NONE, np.zeros(1), "sum", 1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.frontier.area import area, step
+from thrifty.frontier.curve import area, step
 
 FULL = 40.0
 

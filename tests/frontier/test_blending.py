@@ -17,11 +17,10 @@ from thrifty import (
 from thrifty.costs import Prices as PriceList
 from thrifty.errors import BudgetError, DataError
 from thrifty.frontier import choose, trace
-from thrifty.frontier.blending import blend
-from thrifty.frontier.keys import find_keys
-from thrifty.frontier.parts import Rows
-from thrifty.frontier.promise import upper_bound
-from thrifty.frontier.quality import quality
+from thrifty.frontier.blending import blend, find_keys
+from thrifty.frontier.confidence import upper_bound
+from thrifty.frontier.scoring import quality
+from thrifty.frontier.splits import Rows
 from thrifty.model import Blend
 
 RNG = np.random.default_rng(0)

@@ -62,7 +62,7 @@ def test_together_they_are_at_least_as_good_as_each_alone(model) -> None:
 
 
 def test_another_budget_chooses_without_learning(model, monkeypatch) -> None:
-    monkeypatch.setattr("thrifty.frontier.budget.race", None)
+    monkeypatch.setattr("thrifty.frontier.budget_base.race", None)
     cheap, dear = model.at_budget(1.0), model.at_budget(12.0)
     assert cheap.bill(X).mean() < dear.bill(X).mean()
     assert (cheap.budget, dear.budget, model.budget) == (1.0, 12.0, 5.0)
@@ -93,7 +93,7 @@ def test_a_budget_of_nothing_gives_the_constant_and_what_is_free(model) -> None:
 @pytest.mark.parametrize("amount", [-1.0, np.nan, np.inf, True])
 @pytest.mark.parametrize("which", ["budget", "cap"])
 def test_an_amount_that_is_none_is_refused_before_learning(which, amount, monkeypatch) -> None:
-    monkeypatch.setattr("thrifty.frontier.budget.race", None)
+    monkeypatch.setattr("thrifty.frontier.budget_base.race", None)
     with pytest.raises(BudgetError, match=f"{which}: .* is not a finite number"):
         budgeted(**{which: amount}).fit(X, LABEL)
 

@@ -15,9 +15,8 @@ import pytest
 from thrifty import BudgetForestClassifier, GreedyMiserClassifier, GreedyMiserRegressor, Prices
 from thrifty.errors import DataError
 from thrifty.frontier import trace
-from thrifty.frontier.cells import Cell, run_cells
+from thrifty.frontier.checkpoints import Cell, digest_of_settings, plain_settings, run_cells
 from thrifty.frontier.curve_file import pack_curve
-from thrifty.frontier.settings import digest_of_settings, plain_settings
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 2))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thrifty.frontier.chains import answers_of
+from thrifty.frontier.evaluate import answers_of
 from thrifty.model import ShortCircuit, Stages
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "model"))

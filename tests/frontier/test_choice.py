@@ -14,7 +14,7 @@ from points import MODEL, curve
 from thrifty import Point
 from thrifty.errors import BudgetError
 from thrifty.frontier import choose, promised, undominated
-from thrifty.frontier.promise import upper_bound
+from thrifty.frontier.confidence import upper_bound
 
 
 def point(bill: float, quality: float, name: str = "") -> Point:

@@ -8,10 +8,10 @@ from joblib import parallel_config
 
 from thrifty import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor, Prices
 from thrifty.errors import DataError
-from thrifty.frontier.area import area
 from thrifty.frontier.comparing import compare
 from thrifty.frontier.comparison import Comparison, Steps
-from thrifty.frontier.parts import divide, take
+from thrifty.frontier.curve import area
+from thrifty.frontier.splits import divide, take
 from thrifty.frontier.tracing import trace
 
 RNG = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from thrifty import (
 )
 from thrifty.errors import BudgetError, DataError, PriceError
 from thrifty.frontier import choose
-from thrifty.frontier.quality import quality
+from thrifty.frontier.scoring import quality
 from thrifty.frontier.tasks import TASKS, guess_task, learners_named
 
 RNG = np.random.default_rng(0)

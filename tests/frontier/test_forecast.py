@@ -7,10 +7,9 @@ import pytest
 
 from thrifty import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
 from thrifty.errors import DataError
-from thrifty.frontier import forecast as module
-from thrifty.frontier.forecast import forecast
-from thrifty.frontier.parts import Rows
-from thrifty.frontier.race import Track
+from thrifty.frontier import race as module
+from thrifty.frontier.race import Track, forecast
+from thrifty.frontier.splits import Rows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 2))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thrifty.errors import DataError
-from thrifty.frontier.parts import divide, take
+from thrifty.frontier.splits import divide, take
 
 
 @given(st.integers(20, 300), st.integers(1, 4), st.integers(0, 5))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.frontier.promise import bernstein_bound, keeps, observations, upper_bound
+from thrifty.frontier.confidence import bernstein_bound, keeps, observations, upper_bound
 
 MIXTURES = {
     "two values": ([1.0, 9.0], [0.7, 0.3]),

@@ -16,8 +16,8 @@ from sklearn import metrics
 
 from thrifty import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
 from thrifty.errors import DataError
-from thrifty.frontier.parts import Rows
-from thrifty.frontier.quality import MEASURES, quality
+from thrifty.frontier.scoring import MEASURES, quality
+from thrifty.frontier.splits import Rows
 
 CLASSES = ("classification", ["accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"])
 VALUES = ("regression", ["r2", "neg_mean_squared_error"])

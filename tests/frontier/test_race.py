@@ -7,8 +7,8 @@ import pytest
 
 from thrifty import GreedyMiserClassifier, Prices
 from thrifty.frontier import race as race_module
-from thrifty.frontier.parts import Rows
 from thrifty.frontier.race import Track, heat, race
+from thrifty.frontier.splits import Rows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(900, 3))

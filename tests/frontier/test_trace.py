@@ -18,9 +18,9 @@ from thrifty import (
 from thrifty.errors import DataError
 from thrifty.frontier import trace
 from thrifty.frontier.curve_file import pack_curve
-from thrifty.frontier.measuring import MOST_POINTS, interval, thin
-from thrifty.frontier.parts import Rows
-from thrifty.frontier.quality import quality
+from thrifty.frontier.evaluate import MOST_POINTS, interval, thin
+from thrifty.frontier.scoring import quality
+from thrifty.frontier.splits import Rows
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(300, 3)), columns=["cheap", "dear", "noise"])

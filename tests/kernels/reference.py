@@ -1,6 +1,6 @@
 """Growing a priced tree the plain way: lists of rows, loops, whole numbers, no histogram.
 
-Written to be read next to `thrifty.kernels.growth`, which must make the same tree. Rows are lists
+Written to be read next to `kernels.hist_tree`, which must make the same tree. Rows are lists
 of row numbers; a bin is a whole number, 255 where the value is missing. Of splits that are worth
 the same, the lowest node wins, then the lowest feature, then the lowest bin, then missing values
 going right.

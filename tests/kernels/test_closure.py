@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from thrifty.kernels.closure_arcs import chains, worthy
-from thrifty.kernels.closure_path import all_closures, best_closure
+from thrifty.kernels.closure.path import all_closures, best_closure
+from thrifty.kernels.closure.problem import chains, worthy
 
 SEEDS = range(150)
 

@@ -10,10 +10,10 @@ from reference import MISSING, Problem, Purse, grow
 
 from thrifty.costs import Prices
 from thrifty.kernels.threads import threads
-from thrifty.learn import grower as grower_module
-from thrifty.learn.binned import Binned
-from thrifty.learn.bought import Bought
-from thrifty.learn.grower import Grower
+from thrifty.learn.boosting import grower as grower_module
+from thrifty.learn.boosting.binned import Binned
+from thrifty.learn.boosting.grower import Grower
+from thrifty.learn.boosting.purchases import Bought
 
 CASES = range(72)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from thrifty.kernels.jit import KernelCache, jit
-from thrifty.kernels.ranking import share_ranks
+from thrifty.kernels.lambdarank import share_ranks
 
 COUNT_COMPILED = """
 import importlib, pkgutil, sys

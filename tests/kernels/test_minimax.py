@@ -9,9 +9,9 @@ import pytest
 
 from thrifty.costs import Prices
 from thrifty.kernels.threads import threads
-from thrifty.learn.binned import Binned
-from thrifty.learn.greedy_trees import FLOOR, REUSE, GreedyTrees, Rules
-from thrifty.learn.impurities import Impurity, Polynomial, Powers, ThresholdPairs
+from thrifty.learn.boosting.binned import Binned
+from thrifty.learn.budget_forest.grower import FLOOR, REUSE, GreedyTrees, Rules
+from thrifty.learn.budget_forest.impurities import Impurity, Polynomial, Powers, ThresholdPairs
 
 MISSING = 255
 CASES = range(16)

@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.kernels.growth import totals
-from thrifty.kernels.histogram import COUNT_MASK, add_rows, unpack
-from thrifty.kernels.quanta import COUNT_BITS, SUM_BITS, WIDE_BITS, quantize
+from thrifty.kernels.hist_tree import totals
+from thrifty.kernels.histogram import (
+    COUNT_BITS,
+    COUNT_MASK,
+    SUM_BITS,
+    WIDE_BITS,
+    add_rows,
+    quantize,
+    unpack,
+)
 
 WHOLE = st.lists(st.integers(-(2**20), 2**20), min_size=1, max_size=50)
 # Boosting stops long before residuals are too small for a quantum of theirs to be a float.

@@ -14,12 +14,11 @@ from sklearn.linear_model import LogisticRegression
 from thrifty import AnytimeClassifier, Prices, load
 from thrifty.data import noisy_xor
 from thrifty.errors import DataError
-from thrifty.learn.anytime_stages import STAGES, moderate
-from thrifty.learn.anytime_training import Snapshot
-from thrifty.learn.hinge_svm import HingeSvm
-from thrifty.learn.platt import platt
-from thrifty.learn.row_lots import divide, half, lots_of
-from thrifty.learn.soft_error import slopes, soft_error
+from thrifty.learn.anytime.hinge_svm import HingeSvm
+from thrifty.learn.anytime.representation import slopes, soft_error
+from thrifty.learn.anytime.training import STAGES, Snapshot, moderate
+from thrifty.learn.calibration import platt
+from thrifty.learn.folds import divide, half, lots_of
 
 PRICES = Prices([1, 2, 4, 0, 3, 3], groups={"lab": [4, 5]}, shared={"lab": 2.0}, evaluation=0.001)
 SMALL = {"dimensions": 3, "n_estimators": 3, "max_depth": 3, "min_samples_leaf": 5}

@@ -14,8 +14,8 @@ from thrifty.checks import check_sklearn, laws
 from thrifty.costs import Prices
 from thrifty.data import binary_points
 from thrifty.errors import DataError
-from thrifty.learn.budget_forest import ALPHAS, BudgetForestClassifier
-from thrifty.learn.impurities import Impurity, Polynomial, Powers, ThresholdPairs
+from thrifty.learn.budget_forest.classifier import ALPHAS, BudgetForestClassifier
+from thrifty.learn.budget_forest.impurities import Impurity, Polynomial, Powers, ThresholdPairs
 
 PRICES = Prices([1, 2, 1, 0.5, 3, 1], groups={"lab": [4, 5]}, shared={"lab": 2.0}, evaluation=0.01)
 GREEDY = {"n_estimators": 1, "bootstrap": False, "max_features": 1.0, "random_state": 0}

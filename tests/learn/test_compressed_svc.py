@@ -16,13 +16,13 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from thrifty import CompressedSVC, Prices, load
 from thrifty.data import ring
 from thrifty.errors import DataError
-from thrifty.learn import compressed_svc, vector_moving
-from thrifty.learn.least_angle import least_angle
-from thrifty.learn.machine import machine_of
-from thrifty.learn.pair_slopes import pair_slopes
-from thrifty.learn.rivals import LeastAngleSVC, RandomSubsetSVC, ReducedSVC
-from thrifty.learn.vector_moving import Fit, is_crowded, move, sample_of
-from thrifty.learn.vector_selection import select
+from thrifty.learn.baselines import LeastAngleSVC, RandomSubsetSVC, ReducedSVC
+from thrifty.learn.calibration import pair_slopes
+from thrifty.learn.svm import classifier as compressed_svc
+from thrifty.learn.svm import moving as vector_moving
+from thrifty.learn.svm.moving import Fit, is_crowded, move, sample_of
+from thrifty.learn.svm.selection import least_angle, select
+from thrifty.learn.svm.source import machine_of
 from thrifty.model.kernel_functions import (
     KERNELS,
     KernelFunction,
@@ -111,7 +111,7 @@ def test_least_angles_of_one_response_are_those_of_scikit_learn() -> None:
 
 
 def test_along_least_angles_the_active_are_equally_correlated() -> None:
-    from thrifty.learn.least_angle import _Path
+    from thrifty.learn.svm.selection import _Path
 
     rng = np.random.default_rng(1)
     A, Y = rng.normal(size=(50, 15)), rng.normal(size=(50, 3))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thrifty import CostCascadeClassifier, Prices
-from thrifty.learn.soft_tree import Shape, SoftTree
+from thrifty.learn.cost_tree.soft_tree import Shape, SoftTree
 from thrifty.model import OneVsRest
 
 

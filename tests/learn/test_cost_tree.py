@@ -13,17 +13,16 @@ from scipy.optimize import minimize
 from thrifty import CostTreeClassifier, CostTreeRegressor, Prices
 from thrifty.data import quadrants
 from thrifty.errors import DataError
-from thrifty.learn.cost_terms import ROUND, CostTerms
-from thrifty.learn.hard_tree import HardTree
-from thrifty.learn.hardening import harden
-from thrifty.learn.leaf_elimination import LeafTolls, Parabola, worth
-from thrifty.learn.node_losses import HalfSquare, Logistic
-from thrifty.learn.route_thinning import best_threshold
-from thrifty.learn.soft_descent import initial_tree, sweeps
-from thrifty.learn.soft_leaf import LeafProblem, solve_leaf
-from thrifty.learn.soft_objective import SoftObjective
-from thrifty.learn.soft_split import SplitProblem
-from thrifty.learn.soft_tree import Shape, SoftTree
+from thrifty.learn.cost_tree.cost_terms import ROUND, CostTerms
+from thrifty.learn.cost_tree.fit import initial_tree, sweeps
+from thrifty.learn.cost_tree.hard_tree import HardTree
+from thrifty.learn.cost_tree.harden import harden
+from thrifty.learn.cost_tree.leaf_fit import LeafTolls, Parabola, worth
+from thrifty.learn.cost_tree.leaf_step import LeafProblem, solve_leaf
+from thrifty.learn.cost_tree.objective import HalfSquare, Logistic, SoftObjective
+from thrifty.learn.cost_tree.simplify import best_threshold
+from thrifty.learn.cost_tree.soft_tree import Shape, SoftTree
+from thrifty.learn.cost_tree.split_step import SplitProblem
 from thrifty.model import LinearTree, OneVsRest
 
 SEEDS = st.integers(0, 2**31 - 1)

@@ -13,12 +13,23 @@ from scipy.optimize import approx_fprime, linprog, minimize
 from sklearn.linear_model import LogisticRegression
 
 from thrifty import DataError, EdgeCloudClassifier, Prices, load
-from thrifty.learn.direct_gates import direct_objective, penalty_ladder
-from thrifty.learn.downhill import descend
-from thrifty.learn.gated_sum import Devices, GatedSum, log_loss, squared_loss
-from thrifty.learn.hard_gates import Parts, budget_limit, fixed_devices, harden, refit_answers
-from thrifty.learn.relaxed_gates import Relaxation, frank_wolfe, take_turn
-from thrifty.model.activations import ACTIVATIONS
+from thrifty.learn.edge_cloud.devices import Devices, GatedSum, log_loss, squared_loss
+from thrifty.learn.edge_cloud.hard_gates import (
+    Parts,
+    budget_limit,
+    fixed_devices,
+    harden,
+    refit_answers,
+)
+from thrifty.learn.edge_cloud.lbfgs import descend
+from thrifty.learn.edge_cloud.soft_gates import (
+    Relaxation,
+    direct_objective,
+    frank_wolfe,
+    penalty_ladder,
+    take_turn,
+)
+from thrifty.model.links import ACTIVATIONS
 
 
 def devices_of(n=30, sizes=(2, 1, 3), seed=0, silent=0.1):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thrifty.costs import Prices
-from thrifty.learn.elimination import fewer, price_of, step
+from thrifty.learn.ladder.feature_order import fewer, price_of, step
 
 NAMES = ["a", "b", "c", "d"]
 

@@ -24,13 +24,12 @@ from thrifty import (
 )
 from thrifty.data import four_clusters
 from thrifty.errors import BudgetError, DataError
-from thrifty.learn.alternation import alternate
-from thrifty.learn.gate_leaves import LeafBench
-from thrifty.learn.gate_limit import Choices
-from thrifty.learn.gate_linear import Bench, Problem
-from thrifty.learn.gate_task import GateTask
-from thrifty.learn.group_prox import GroupPrices
-from thrifty.learn.q_step import DISTANCES
+from thrifty.learn.gates.assignment import DISTANCES
+from thrifty.learn.gates.classifier import alternate
+from thrifty.learn.gates.leaves import LeafBench
+from thrifty.learn.gates.linear import Bench, GroupPrices, Problem
+from thrifty.learn.gates.problem import GateTask
+from thrifty.learn.gates.threshold import Choices
 from thrifty.model import Gate, LeafGate, SupportSet
 
 FAMILIES = {

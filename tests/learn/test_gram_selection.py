@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thrifty.costs import Prices
-from thrifty.learn.bought import Bought
-from thrifty.learn.gram import Gram
-from thrifty.learn.gram_purchases import Buyer
-from thrifty.learn.gram_selection import Explainer, Layout
-from thrifty.learn.least_squares import least_squares
+from thrifty.learn.boosting.purchases import Bought
+from thrifty.learn.submodular_tree.forward_selection import Buyer, Explainer, Layout
+from thrifty.learn.submodular_tree.gram import Gram
+from thrifty.learn.submodular_tree.least_squares import least_squares
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -12,15 +12,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import compute_sample_weight
 
 from thrifty import Prices, threads
-from thrifty.learn import (
-    GreedyMiserClassifier,
-    GreedyMiserRanker,
-    GreedyMiserRegressor,
-    binned,
-    boosting,
-    grower,
-    watch,
-)
+from thrifty.learn import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
+from thrifty.learn.boosting import binned, grower
+from thrifty.learn.boosting import early_stopping as watch
+from thrifty.learn.boosting import ensemble as boosting
 
 PRICES = Prices([1, 2, 1, 0.5, 3, 1], groups={"lab": [4, 5]}, shared={"lab": 2.0})
 ESTIMATORS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thrifty import LadderClassifier, Prices
-from thrifty.learn.group_order import group_order, sold_in_groups
+from thrifty.learn.ladder.feature_order import group_order, sold_in_groups
 
 GROUPS = {"cheap": [0], "dear": [1, 2], "middle": [3]}
 SHARED = {"cheap": 1.0, "dear": 20.0, "middle": 4.0}

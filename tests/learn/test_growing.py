@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from thrifty.costs import Prices
-from thrifty.learn import binned as binned_module
-from thrifty.learn.binned import Binned
-from thrifty.learn.boosting import Boosting
-from thrifty.learn.bought import Bought
-from thrifty.learn.grower import Grower
+from thrifty.learn.boosting import binned as binned_module
+from thrifty.learn.boosting.binned import Binned
+from thrifty.learn.boosting.ensemble import Boosting
+from thrifty.learn.boosting.grower import Grower
+from thrifty.learn.boosting.purchases import Bought
 from thrifty.learn.losses import LogLoss, SquaredLoss
 
 

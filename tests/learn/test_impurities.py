@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thrifty.errors import DataError
-from thrifty.kernels.impurity import impurity_of
-from thrifty.learn.impurities import Impurity, Polynomial, Powers, ThresholdPairs
+from thrifty.kernels.minimax import impurity_of
+from thrifty.learn.budget_forest.impurities import Impurity, Polynomial, Powers, ThresholdPairs
 
 K = 4
 PAIRWISE = [(1.0, tuple(int(c in pair) for c in range(K))) for pair in ((0, 1), (0, 2), (1, 3))]

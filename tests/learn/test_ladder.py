@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from thrifty import DataError, LadderClassifier, LadderRegressor, Prices, load
-from thrifty.learn import ladder_classifier
 from thrifty.learn.calibration import factor_of, scaled
-from thrifty.learn.dealing import deal
-from thrifty.learn.ladder_rungs import LadderRungs
+from thrifty.learn.folds import deal
+from thrifty.learn.ladder import classifier as ladder_classifier
+from thrifty.learn.ladder.stages import LadderRungs, RungFitter
 from thrifty.learn.losses import LogLoss
-from thrifty.learn.rung import RungFitter
 from thrifty.model import Forest, Stages
 
 SMALL = {"n_estimators": 20, "max_depth": 3, "min_samples_leaf": 5, "random_state": 0}

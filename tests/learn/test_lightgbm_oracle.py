@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from thrifty.learn import GreedyMiserRegressor
-from thrifty.model.nodes import CATEGORICAL, INDEX, is_leaf
+from thrifty.model.forest.nodes import CATEGORICAL, INDEX, is_leaf
 
 TREES = 8
 LEAF = 15

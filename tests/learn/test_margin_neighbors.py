@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from thrifty import DataError, GreedyMiserClassifier, MarginNeighborsClassifier, Prices, load
-from thrifty.learn.additive import BASES, Examples, Settings
+from thrifty.learn.neighbors.additive import BASES, Examples, Settings
 
 SETTINGS = Settings(C=1.0, rounds=30, random_state=0)
 

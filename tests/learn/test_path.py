@@ -18,7 +18,7 @@ from thrifty.learn import (
     GreedyMiserRegressor,
     LadderClassifier,
 )
-from thrifty.learn.continuation import SMALLEST_PENALTY, STEP
+from thrifty.learn.boosting.path import SMALLEST_PENALTY, STEP
 from thrifty.learn.losses import LambdaLoss, LogLoss, SquaredHinge, SquaredLoss
 
 PRICES = Prices([1, 2, 1, 0.5, 3, 1], groups={"lab": [4, 5]}, shared={"lab": 2.0}, evaluation=0.01)
@@ -270,7 +270,7 @@ def test_a_point_hands_over_what_its_model_tells_the_validation_rows(learner):
 def test_a_point_keeps_no_more_than_it_has_room_for(monkeypatch):
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(200, 2)), rng.integers(2, size=200)
-    monkeypatch.setattr("thrifty.learn.followed.MOST_KEPT", 100)
+    monkeypatch.setattr("thrifty.learn.boosting.validation_tracker.MOST_KEPT", 100)
     points = GreedyMiserClassifier(n_estimators=3).path(X, y, validation=(X, y))
     assert all(point.heard is None for point in points)
 

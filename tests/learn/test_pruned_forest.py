@@ -118,7 +118,9 @@ def test_larger_steps_thin_the_path_out(points, theirs):
 
 def test_at_budget_gives_the_dearest_pruning_within(points, theirs, monkeypatch):
     model = PrunedForestClassifier(theirs, PRICES).fit(*TRAIN, validation=HELD)
-    monkeypatch.setattr("thrifty.learn.pruning.all_closures", None)  # nothing is solved again
+    monkeypatch.setattr(
+        "thrifty.learn.pruning.closure_problem.all_closures", None
+    )  # nothing is solved again
     for budget in (0.0, 0.5, 3.0, 6.0, 100.0):
         bill = model.at_budget(budget).bill(HELD[0]).mean()
         assert bill == max(p.bill for p in points if p.bill <= budget + 1e-12)

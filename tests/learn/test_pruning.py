@@ -13,11 +13,10 @@ from thrifty import threads
 from thrifty.costs import Prices
 from thrifty.errors import DataError
 from thrifty.learn.adopt import adopt_forest
-from thrifty.learn.primal_dual import solve_dual
-from thrifty.learn.pruned import prune
-from thrifty.learn.pruning import Pruning, node_gains
+from thrifty.learn.pruning.closure_problem import Pruning, node_gains, prune
+from thrifty.learn.pruning.primal_dual import solve_dual
 from thrifty.model import Forest
-from thrifty.model.nodes import INDEX, empty_nodes, is_leaf
+from thrifty.model.forest.nodes import INDEX, empty_nodes, is_leaf
 
 FEATURES, ROWS, CLASSES = 5, 12, 3
 
@@ -280,7 +279,7 @@ def test_what_is_free_stays_at_the_largest_penalty():
 
 
 def test_a_problem_with_too_many_arcs_is_refused(monkeypatch):
-    monkeypatch.setattr("thrifty.learn.pruning.MOST_ARCS", 2)
+    monkeypatch.setattr("thrifty.learn.pruning.closure_problem.MOST_ARCS", 2)
     with pytest.raises(DataError, match="are too many.*fewer rows or fewer trees"):
         Case(1)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
-from thrifty.learn.q_step import CONVEX, DISTANCES, KLDistance, SymmetricDistance
+from thrifty.learn.gates.assignment import CONVEX, DISTANCES, KLDistance, SymmetricDistance
 
 SHARES = (0.05, 0.3, 0.7)
 

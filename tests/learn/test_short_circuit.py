@@ -16,10 +16,9 @@ from thrifty.checks import make_cases
 from thrifty.checks.walks import check_walks
 from thrifty.errors import DataError
 from thrifty.learn.adopt import adopt
-from thrifty.learn.short_circuit import short_circuit
-from thrifty.learn.tree_order import make_rows, tree_order
-from thrifty.model.frozen import Frozen
-from thrifty.model.short_circuit import ShortCircuit
+from thrifty.learn.short_circuit import make_rows, short_circuit, tree_order
+from thrifty.model.base import Frozen
+from thrifty.model.short_circuit.short_circuit import ShortCircuit
 
 PRICES = Prices(
     [5.0, 1.0, 1.0, 2.0, 0.0, 8.0], groups={"pair": [1, 2]}, shared={"pair": 3.0}, evaluation=0.01

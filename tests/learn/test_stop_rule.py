@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.learn.stop_rule import Evidence
+from thrifty.learn.ladder.stopping import Evidence
 
 SEEDS = st.integers(0, 2**32 - 1)
 MONEY = st.sampled_from([0.0, 0.03, 0.1, 0.3, 2.0])

@@ -10,8 +10,11 @@ import pytest
 
 from thrifty.costs import Prices
 from thrifty.errors import DataError
-from thrifty.learn.submodular_tree import SubmodularTreeClassifier, SubmodularTreeRegressor
-from thrifty.learn.tree_growing import middle
+from thrifty.learn.submodular_tree.estimators import (
+    SubmodularTreeClassifier,
+    SubmodularTreeRegressor,
+)
+from thrifty.learn.submodular_tree.grower import middle
 
 BOTH = pytest.mark.parametrize("routing", ["hard", "soft"])
 

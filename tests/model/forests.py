@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thrifty.model import Forest
-from thrifty.model.nodes import CATEGORICAL, INDEX, MISSING_LEFT, empty_nodes
+from thrifty.model.forest.nodes import CATEGORICAL, INDEX, MISSING_LEFT, empty_nodes
 
 LINKS = ("sum", "sigmoid", "hinge", "softmax", "mean", "vote")
 CODES = 200  # of a categorical column: more than three words of bits

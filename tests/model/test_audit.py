@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from thrifty.errors import BundleError
 from thrifty.model import Forest
-from thrifty.model.nodes import CATEGORICAL, INDEX, MISSING_LEFT, is_leaf
+from thrifty.model.forest.nodes import CATEGORICAL, INDEX, MISSING_LEFT, is_leaf
 
 
 def state(link="softmax", seed=0, **changes):
@@ -174,7 +174,7 @@ from thrifty.bundle import Predictor, Schema
 from thrifty.costs import Prices
 from thrifty.errors import ThriftyError
 from thrifty.model import Forest
-from thrifty.model.nodes import CATEGORICAL, empty_nodes
+from thrifty.model.forest.nodes import CATEGORICAL, empty_nodes
 
 nodes = empty_nodes(3)
 nodes[0] = (0.0, 1, CATEGORICAL)

@@ -15,7 +15,7 @@ from thrifty.bundle import Predictor, Schema, load
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError
 from thrifty.model import KINDS, Blend, Forest, ShortCircuit
-from thrifty.model.lots import draw_lots
+from thrifty.model.blend import draw_lots
 
 SEEDS = st.integers(0, 2**32 - 1)
 LINKS = st.sampled_from(["sum", "sigmoid", "softmax", "mean"])

@@ -24,8 +24,8 @@ from thrifty.bundle import Predictor, Schema, load
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError
 from thrifty.model import KINDS, Cascade, Forest
+from thrifty.model.forest.nodes import empty_nodes
 from thrifty.model.links import apply_link
-from thrifty.model.nodes import empty_nodes
 
 SEEDS = st.integers(0, 2**32 - 1)
 LINKS = st.sampled_from(["sum", "sigmoid", "hinge", "softmax"])

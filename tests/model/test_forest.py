@@ -12,10 +12,10 @@ from forests import LINKS, Shape, draw_forest, draw_table, leaves_and_used
 
 from thrifty.kernels.threads import threads
 from thrifty.model import KINDS, Forest
-from thrifty.model import forest as forest_module
-from thrifty.model.forest import ARRAYS
+from thrifty.model.forest import forest as forest_module
+from thrifty.model.forest.forest import ARRAYS
+from thrifty.model.forest.nodes import empty_nodes
 from thrifty.model.links import apply_link
-from thrifty.model.nodes import empty_nodes
 
 SHAPES = {
     **{link: Shape.of(link) for link in LINKS},

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thrifty.model import Forest
-from thrifty.model.nodes import INDEX, empty_nodes
+from thrifty.model.forest.nodes import INDEX, empty_nodes
 
 DRAWS = st.tuples(st.integers(0, 2**32 - 1), st.sampled_from([*LINKS, "binary hinge"]))
 

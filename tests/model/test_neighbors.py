@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from thrifty.errors import BundleError
 from thrifty.model import KINDS
-from thrifty.model.asking import Asking, Trails
-from thrifty.model.neighbors import Neighbors
-from thrifty.model.terms import Terms
+from thrifty.model.sequential.additive_terms import Terms
+from thrifty.model.sequential.base import Asking, Trails
+from thrifty.model.sequential.neighbors import Neighbors
 
 # 000 fig. 2.1: eight points, three features, and the separating plane that is printed there.
 POINTS = np.array(

@@ -7,7 +7,7 @@ import pytest
 from forests import Shape, draw_forest, draw_table
 
 from thrifty.errors import BundleError
-from thrifty.model.nested import DEEPEST, pack, unpack
+from thrifty.model.base import DEEPEST, pack, unpack
 
 
 def test_parts_come_back_to_the_bit():

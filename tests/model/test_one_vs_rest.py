@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from thrifty.errors import BundleError, DataError
 from thrifty.model import KINDS, Forest, OneVsRest
-from thrifty.model.nodes import empty_nodes
+from thrifty.model.forest.nodes import empty_nodes
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -16,10 +16,11 @@ import thrifty.model
 from thrifty.bundle import Predictor, Schema, load
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError
-from thrifty.model import Forest, short_circuit
-from thrifty.model.nodes import empty_nodes
-from thrifty.model.settling import is_settled
-from thrifty.model.short_circuit import ShortCircuit
+from thrifty.model import Forest
+from thrifty.model.forest.nodes import empty_nodes
+from thrifty.model.short_circuit import short_circuit
+from thrifty.model.short_circuit.bounds import is_settled
+from thrifty.model.short_circuit.short_circuit import ShortCircuit
 
 CLASSES = ("sigmoid", "binary hinge", "hinge", "softmax", "mean", "vote")
 SEEDS = st.integers(0, 2**32 - 1)

@@ -22,7 +22,7 @@ from thrifty.model.kernel_functions import (
     build_kernel,
     register_kernel,
 )
-from thrifty.model.pairs import couple, pair_classes
+from thrifty.model.pairwise import couple, pair_classes
 
 KERNEL_FUNCTIONS = [RBFKernel(0.7), PolynomialKernel(3, 0.5, 1.0), PolynomialKernel(1)]
 

@@ -15,7 +15,7 @@ from thrifty.bundle import Schema
 from thrifty.errors import DataError
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.model import Forest, Stages
-from thrifty.model.nodes import empty_nodes
+from thrifty.model.forest.nodes import empty_nodes
 from thrifty.report.displays import CalibrationDisplay, CurveDisplay, PurchaseDisplay
 
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from thrifty.frontier.parts import Rows
+from thrifty.frontier.splits import Rows
 from thrifty.report import facts, facts_of
 from thrifty.report.answers import _bars
 from thrifty.report.words import average, gap

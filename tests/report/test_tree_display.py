@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from thrifty import GreedyMiserRegressor, Predictor, Prices, SubmodularTreeClassifier, TreeDisplay
 from thrifty.bundle import Schema
 from thrifty.errors import DataError
-from thrifty.frontier.parts import Rows
+from thrifty.frontier.splits import Rows
 from thrifty.model import Forest, LinearTree
 from thrifty.model.encoding import Encoding
-from thrifty.model.nodes import empty_nodes
+from thrifty.model.forest.nodes import empty_nodes
 from thrifty.report import facts_of, page
 from thrifty.report.branches import branches, similarity
 

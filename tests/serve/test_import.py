@@ -7,7 +7,7 @@ import numpy as np
 from thrifty.bundle import Predictor, Schema
 from thrifty.costs import Prices
 from thrifty.model import Forest
-from thrifty.model.nodes import empty_nodes
+from thrifty.model.forest.nodes import empty_nodes
 from thrifty.serve import RowSource, answer
 nodes = empty_nodes(3)
 nodes[0] = (60.0, 1, 0)

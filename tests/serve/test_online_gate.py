@@ -14,7 +14,7 @@ from thrifty.bundle import Predictor, Schema
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError, SourceError
 from thrifty.model import Answer, Forest, Gate
-from thrifty.model.nodes import empty_nodes
+from thrifty.model.forest.nodes import empty_nodes
 from thrifty.serve import ASK, OnlineGate
 from thrifty.serve.gate_rates import Rates, first_horizon, regret_bound
 

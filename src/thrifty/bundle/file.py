@@ -71,7 +71,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> from thrifty.bundle import Predictor, Schema, describe
     >>> from thrifty.costs import Prices
     >>> from thrifty.model import Forest
-    >>> from thrifty.model.nodes import empty_nodes
+    >>> from thrifty.model.forest.nodes import empty_nodes
     >>> none = np.zeros(0, dtype=np.int64)
     >>> constant = Forest(empty_nodes(0), np.zeros((0, 1)), none, none, np.array([4.5]), "sum", 1)
     >>> predictor = Predictor(constant, Schema.of([[0.0]]), Prices([1.0]).bind(1))
@@ -104,7 +104,7 @@ def load(path: str | os.PathLike[str]) -> Predictor:
     >>> from thrifty.bundle import Predictor, Schema, load
     >>> from thrifty.costs import Prices
     >>> from thrifty.model import Forest
-    >>> from thrifty.model.nodes import empty_nodes
+    >>> from thrifty.model.forest.nodes import empty_nodes
     >>> none = np.zeros(0, dtype=np.int64)
     >>> constant = Forest(empty_nodes(0), np.zeros((0, 1)), none, none, np.array([4.5]), "sum", 1)
     >>> predictor = Predictor(constant, Schema.of([[0.0]]), Prices([1.0]).bind(1))

@@ -19,7 +19,7 @@ from thrifty.bundle.schema import Schema
 from thrifty.bundle.walk import NamedWalk
 from thrifty.costs.bound import BoundPrices
 from thrifty.errors import DataError, raise_all
-from thrifty.model.frozen import Frozen
+from thrifty.model.base import Frozen
 
 __all__ = ["Predictor"]
 
@@ -49,7 +49,7 @@ class Predictor:
     >>> from thrifty.bundle import Predictor, Schema
     >>> from thrifty.costs import Prices
     >>> from thrifty.model import Forest
-    >>> from thrifty.model.nodes import empty_nodes
+    >>> from thrifty.model.forest.nodes import empty_nodes
     >>> nodes = empty_nodes(3)
     >>> nodes[0] = (60.0, 1, 0)  # age <= 60: node 1, else node 2
     >>> stump = Forest(nodes, np.array([[0.0], [-2.0], [2.0]]), np.array([0]), np.array([0]),

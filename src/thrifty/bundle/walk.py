@@ -44,7 +44,7 @@ class NamedWalk:
     >>> from thrifty.bundle import Predictor, Schema
     >>> from thrifty.costs import Prices
     >>> from thrifty.model import Forest
-    >>> from thrifty.model.nodes import empty_nodes
+    >>> from thrifty.model.forest.nodes import empty_nodes
     >>> nodes = empty_nodes(5)
     >>> nodes[0] = (60.0, 1, 0)  # age <= 60: node 1, else node 2
     >>> nodes[2] = (200.0, 3, 1)  # chol <= 200: node 3, else node 4

@@ -14,7 +14,7 @@ from thrifty.checks.cases import Case
 from thrifty.checks.faces import same_model
 from thrifty.checks.verdict import law, same
 from thrifty.kernels.threads import threads
-from thrifty.learn import grower
+from thrifty.learn.boosting import grower
 
 __all__ = ["law_threads"]
 

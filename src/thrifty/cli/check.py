@@ -37,9 +37,9 @@ def check(asked: Asked, budget: float | None, cap: float | None, as_json: bool) 
 def _plan(asked: Asked, material: Material) -> dict[str, Any]:
     import numpy as np
 
-    from thrifty.frontier.fitting import parts_of
-    from thrifty.frontier.forecast import forecast
-    from thrifty.frontier.quality import quality
+    from thrifty.frontier.fit_budget import parts_of
+    from thrifty.frontier.race import forecast
+    from thrifty.frontier.scoring import quality
 
     task = material.task
     parts = parts_of(

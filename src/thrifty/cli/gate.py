@@ -13,7 +13,7 @@ from thrifty.cli.outputs import OutputFile, refuse_overwriting
 from thrifty.cli.pricelist import read_prices
 
 if TYPE_CHECKING:
-    from thrifty.frontier.gating import GateFit
+    from thrifty.frontier.fit_gate import GateFit
 
 __all__ = ["gate"]
 
@@ -64,7 +64,7 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
         raise click.UsageError(f"'{target}' is named by --target and by --drop.")
     with progress("learning"):
         from thrifty.cli.tables import read_training
-        from thrifty.frontier.gating import fit_gate
+        from thrifty.frontier.fit_gate import fit_gate
         from thrifty.learn import Call, GatedClassifier
 
         X, y, _, _ = read_training(table, target, None, None, given["drop"])

@@ -147,7 +147,7 @@ def _check(faults: Faults, asked: Asked, X: DataFrame, y: NDArray[Any], task: st
     """Refuse what the learners would refuse, while rows still have their numbers."""
     from thrifty.bundle import Schema
     from thrifty.errors import DataError
-    from thrifty.frontier.quality import quality
+    from thrifty.frontier.scoring import quality
     from thrifty.frontier.tasks import TASKS
 
     faults.of(lambda: Schema.of(X).encode(X))

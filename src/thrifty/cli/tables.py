@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from thrifty.bundle import Predictor
-    from thrifty.frontier.parts import Rows
+    from thrifty.frontier.splits import Rows
 
 __all__ = ["read_labelled", "read_table", "read_table_for", "read_training"]
 
@@ -63,7 +63,7 @@ def read_labelled(predictor: Predictor, path: Path, target: str, qid: str | None
     """
     import numpy as np
 
-    from thrifty.frontier.parts import Rows
+    from thrifty.frontier.splits import Rows
 
     classes = None if predictor.labels is None else tuple(predictor.labels)
     frame = read_table_for(predictor.schema, path, texts=[] if classes is None else [target])

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from thrifty.frontier.blending import blend
-from thrifty.frontier.budget_classifier import BudgetClassifier
-from thrifty.frontier.budget_ranker import BudgetRanker
-from thrifty.frontier.budget_regressor import BudgetRegressor
+from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
 from thrifty.frontier.choice import choose, promised, undominated
 from thrifty.frontier.comparing import compare
 from thrifty.frontier.comparison import Comparison
 from thrifty.frontier.curve import Curve, CurvePoint
-from thrifty.frontier.fitting import BudgetFit, Figures, fit_budget
-from thrifty.frontier.parts import Rows
+from thrifty.frontier.fit_budget import BudgetFit, Figures, fit_budget
 from thrifty.frontier.race import Lap
+from thrifty.frontier.splits import Rows
 from thrifty.frontier.tracing import trace
 
 __all__ = [

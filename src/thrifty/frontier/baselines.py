@@ -18,8 +18,8 @@ from sklearn.utils import _safe_indexing
 
 from thrifty.bundle import Predictor
 from thrifty.costs import BoundPrices
-from thrifty.frontier.parts import Rows
-from thrifty.frontier.quality import Quality
+from thrifty.frontier.scoring import Quality
+from thrifty.frontier.splits import Rows
 
 __all__ = ["Baseline", "baselines", "cheapest"]
 

@@ -11,6 +11,12 @@ Where no two rows have equal keys, the lots of rows to come are as good as drawn
 of a blend is then the mixture of the two mean bills, and it is bounded through the mixture of the
 two bills of each row, which spreads far less than the bills as they are dealt. Where some rows have
 equal keys, the bills as they are dealt are bounded.
+
+Keys of a blend: features by which rows are dealt out, bought by every row.
+
+What both models read of every row anyway costs nothing more, nor does what has no price. Rows with
+equal keys go the same way, so the keys must tell rows apart; if they do not, the cheapest further
+features are added, and paid for.
 """
 
 from __future__ import annotations
@@ -25,20 +31,66 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle import Predictor
+from thrifty.costs import BoundPrices
 from thrifty.errors import DataError
+from thrifty.frontier.checkpoints import digest_of_rows
 from thrifty.frontier.choice import check_budget
+from thrifty.frontier.confidence import check_confidence, keeps, observations
 from thrifty.frontier.curve import Curve, CurvePoint
-from thrifty.frontier.keys import find_keys
-from thrifty.frontier.measuring import Bench
-from thrifty.frontier.parts import Rows
-from thrifty.frontier.promise import check_confidence, keeps, observations
-from thrifty.frontier.quality import quality
-from thrifty.frontier.settings import digest_of_rows
+from thrifty.frontier.evaluate import Bench
+from thrifty.frontier.scoring import quality
+from thrifty.frontier.splits import Rows
 from thrifty.learn import Point
 from thrifty.model import Blend
-from thrifty.model.lots import draw_lots
+from thrifty.model.blend import draw_lots
 
-__all__ = ["blend"]
+__all__ = ["blend", "find_keys"]
+
+# Rows must fall into so many parts of about equal size; then one part more or less moves the
+# mean bill by a twentieth of the way from one model to the other.
+FEWEST_PARTS = 20
+
+
+def find_keys(
+    X: NDArray[np.floating], always: NDArray[np.bool_], prices: BoundPrices
+) -> NDArray[np.int64] | None:
+    """Features to deal rows out by, increasing; None if even all of them do not tell rows apart.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Encoded rows.
+    always : bool array of shape (d,)
+        Features that every row reads in both models.
+    prices : BoundPrices
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.costs import Prices
+    >>> from thrifty.frontier.blending import find_keys
+    >>> X = np.column_stack([np.arange(90) % 2, np.arange(90), np.arange(90.0) ** 2])
+    >>> find_keys(X, np.array([True, False, False]), Prices([1, 5, 3]).bind(3))
+    array([0, 2])
+    """
+    keys = set(np.flatnonzero(always).tolist())
+    left = [j for j in range(X.shape[1]) if j not in keys]
+    while True:
+        keys |= {j for j in left if prices.marginal(j, keys) == 0}
+        if _parts(X[:, sorted(keys)]) >= FEWEST_PARTS:
+            return np.array(sorted(keys), dtype=np.int64)
+        left = [j for j in left if j not in keys]
+        if not left:
+            return None
+        keys.add(min(left, key=lambda j: (prices.marginal(j, keys), -_parts(X[:, [j]]), j)))
+
+
+def _parts(values: NDArray[np.floating]) -> float:
+    """Into how many equal parts rows fall by their values, or unequal ones that count as much."""
+    # Rows that draw the same lot go the same way.
+    _, counts = np.unique(draw_lots(values, 0), return_counts=True)
+    return float(len(values) ** 2 / np.sum(counts.astype(np.float64) ** 2))
+
 
 # Shares that are tried between two points.
 STEPS = 100
@@ -86,7 +138,7 @@ def blend(
     >>> from thrifty import GreedyMiserRegressor, Prices
     >>> from thrifty.frontier import choose, trace
     >>> from thrifty.frontier.blending import blend
-    >>> from thrifty.frontier.parts import Rows
+    >>> from thrifty.frontier.splits import Rows
     >>> X = np.random.default_rng(0).normal(size=(1000, 2))
     >>> y = X[:, 0] + X[:, 1]
     >>> held_out = (X[600:], y[600:])

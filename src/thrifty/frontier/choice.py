@@ -30,8 +30,8 @@ from typing import Any, TypeVar, overload
 
 from thrifty.costs.money import money
 from thrifty.errors import BudgetError
+from thrifty.frontier.confidence import check_confidence, keeps, observations, upper_bound
 from thrifty.frontier.curve import Curve, CurvePoint
-from thrifty.frontier.promise import check_confidence, keeps, observations, upper_bound
 from thrifty.learn import Point
 
 __all__ = ["check_budget", "choose", "promised", "undominated"]

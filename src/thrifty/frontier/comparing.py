@@ -14,13 +14,11 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 from thrifty.costs import Prices
 from thrifty.errors import DataError, raise_all
-from thrifty.frontier.area import SCALES
-from thrifty.frontier.cells import Cell, run_cells
+from thrifty.frontier.checkpoints import Cell, digest_of_table, plain_settings, run_cells
 from thrifty.frontier.comparison import Comparison, Steps
-from thrifty.frontier.curve import Curve, CurvePoint
-from thrifty.frontier.parts import Rows, divide, take
-from thrifty.frontier.quality import Quality, quality
-from thrifty.frontier.settings import digest_of_table, plain_settings
+from thrifty.frontier.curve import SCALES, Curve, CurvePoint
+from thrifty.frontier.scoring import Quality, quality
+from thrifty.frontier.splits import Rows, divide, take
 from thrifty.frontier.tracing import trace
 
 __all__ = ["compare"]
@@ -77,7 +75,7 @@ def compare(
     splits : int
         How many times the rows are divided anew, at least 2.
     scoring : str, optional
-        What quality is, see `thrifty.frontier.quality`; accuracy, r2 or ndcg@5 when left out.
+        What quality is, see `thrifty.frontier.scoring`; accuracy, r2 or ndcg@5 when left out.
     qid : sequence of shape (n,), optional
         Query of each row, for ranking.
     share : float

@@ -14,7 +14,7 @@ from scipy.stats import rankdata, t
 
 from thrifty.costs.money import money
 from thrifty.errors import DataError
-from thrifty.frontier.area import area, step
+from thrifty.frontier.curve import area, step
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -79,7 +79,7 @@ class Comparison:
     """Learners on the same splits; `compare` makes it.
 
     The area is the mean test quality over the budgets from 2 % to 100 % of the full price, see
-    `thrifty.frontier.area`.
+    `thrifty.frontier.curve`.
 
     The intervals of the differences are Student's over the splits. The splits draw on the same
     rows, so that they are not independent and the plain interval is too narrow; the variance is

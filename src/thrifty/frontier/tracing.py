@@ -16,12 +16,17 @@ from sklearn.utils.validation import _num_samples
 
 from thrifty.bundle import Schema
 from thrifty.errors import DataError, raise_all
-from thrifty.frontier.cells import Cell, run_cells
+from thrifty.frontier.checkpoints import (
+    Cell,
+    digest_of_rows,
+    digest_of_table,
+    plain_settings,
+    run_cells,
+)
 from thrifty.frontier.curve import Curve
-from thrifty.frontier.measuring import Bench, thin
-from thrifty.frontier.parts import Rows, hold_out, take
-from thrifty.frontier.quality import quality
-from thrifty.frontier.settings import digest_of_rows, digest_of_table, plain_settings
+from thrifty.frontier.evaluate import Bench, thin
+from thrifty.frontier.scoring import quality
+from thrifty.frontier.splits import Rows, hold_out, take
 from thrifty.frontier.tasks import TASKS
 from thrifty.learn.targets import queries
 
@@ -76,7 +81,7 @@ def trace(
         Held-out rows. When left out, `share` of the rows are held out: classes in proportion,
         queries and groups whole.
     scoring : str, optional
-        What quality is, see `thrifty.frontier.quality`; accuracy, r2 or ndcg@5 when left out.
+        What quality is, see `thrifty.frontier.scoring`; accuracy, r2 or ndcg@5 when left out.
     qid : sequence of shape (n,), optional
         Query of each row, for ranking.
     groups : sequence of shape (n,), optional

@@ -3,6 +3,8 @@
 Trees run in the outer loop and the rows of a block in the inner one, eight rows side by side:
 while one waits for memory the others move. Each leaf carries the set of features on its path as
 bits, so accounting for a tree is one OR a row, not a visit a node.
+
+Sending binned rows down a tree that has just been grown, and noting what they read.
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ import numpy as np
 
 from thrifty.kernels.jit import jit
 
-__all__ = ["descend", "run_forest"]
+__all__ = ["descend", "follow", "run_forest"]
 
-# The layout of a node is fixed by thrifty.model.nodes; kernels know arrays only.
+# The layout of a node is fixed by thrifty.model.forest.nodes; kernels know arrays only.
 MISSING_LEFT = 1 << 30
 CATEGORICAL = 1 << 29
 INDEX = CATEGORICAL - 1
@@ -108,3 +110,23 @@ def add_outputs(values, leaves, output, raw):
         for i in range(len(leaves)):
             for k in range(width):
                 raw[i, k] += values[leaves[i], k]
+
+
+@jit
+def follow(bins, left, feature, goes_left, leaves, used, news):
+    """Leaf of each row, and its features into `used` (n, d).
+
+    The rows that read something for the first time are put into `news`; returns how many.
+    """
+    count = 0
+    for row in range(bins.shape[1]):
+        node, new = 0, False
+        while left[node] >= 0:
+            split = feature[node]
+            new |= not used[row, split]
+            used[row, split] = True
+            node = left[node] + 1 - goes_left[node, bins[split, row]]
+        leaves[row] = node
+        news[count] = row
+        count += new
+    return count

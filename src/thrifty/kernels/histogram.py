@@ -2,15 +2,65 @@
 
 `hist` is (slots, planes, d, 256) int64, see `quanta`: one plane holds target and count packed,
 two planes hold target and weight.
+
+Targets and weights as whole numbers, so that sums are exact in any order.
+
+A histogram adds one int64 per row: the target in fixed point above 22 bits of count. With
+sample weights, or from 2^22 rows on, target and weight are two int64. Scales are powers of two,
+so targets that are dyadic fractions lose nothing.
+
+From the rows of a grown tree to its values, and back to the rows.
 """
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from thrifty.kernels.binning import MISSING
 from thrifty.kernels.jit import jit
-from thrifty.kernels.quanta import COUNT_BITS
 
-__all__ = ["add_rows", "subtract", "unpack"]
+__all__ = ["COUNT_BITS", "add_rows", "add_values", "node_sums", "quantize", "subtract", "unpack"]
+
+COUNT_BITS = 22
+SUM_BITS = 40  # of the packed sum's 42 bits: one for the sign, one for the rounding of each row
+WIDE_BITS = 61
+
+
+def quantize(target, weight=None):
+    """Quanta (planes, n) int64 of weight * target [and weight], and what one quantum is worth.
+
+    No subset of rows can sum to more than the total of the absolute values, so that total, not
+    the largest value, sets the scale: an outlier costs the other rows no precision.
+    """
+    if weight is None and len(target) < 1 << COUNT_BITS:
+        unit = _unit(np.abs(target).sum(), SUM_BITS)
+        packed = np.empty((1, len(target)), dtype=np.int64)
+        pack(target, unit, packed[0])
+        return packed, np.array([unit, 1.0])
+    weight = np.ones(len(target)) if weight is None else weight
+    planes, units = [], []
+    for values in (weight * target, weight):
+        units.append(_unit(np.abs(values).sum(), WIDE_BITS))
+        planes.append(np.rint(values / units[-1]).astype(np.int64))
+    return np.stack(planes), np.array(units)
+
+
+@jit
+def pack(target, unit, out):
+    """Each target in fixed point above a count of one."""
+    for i in range(len(target)):
+        out[i] = (np.int64(np.rint(target[i] / unit)) << COUNT_BITS) + 1
+
+
+def _unit(total, bits):
+    """Smallest power of two of which `total` holds fewer than 2^bits."""
+    if total == 0:
+        return 1.0
+    # A total so small that its quantum is none makes every quantum zero.
+    return math.ldexp(1.0, math.frexp(total)[1] - bits) or 1.0
+
 
 COUNT_MASK = (1 << COUNT_BITS) - 1
 
@@ -71,3 +121,33 @@ def unpack(hist, slot, feature, b):
         return hist[slot, 0, feature, b], hist[slot, 1, feature, b]
     packed = hist[slot, 0, feature, b]
     return packed >> COUNT_BITS, packed & COUNT_MASK
+
+
+@jit
+def node_sums(rows, first, last, left, count, gradient, hessian):
+    """Sum of gradient and hessian over the rows of each node, inner nodes from their children.
+
+    An empty `hessian` counts 1 a row.
+    """
+    sums = np.zeros((count, 2))
+    for node in range(count - 1, -1, -1):
+        if left[node] >= 0:
+            sums[node] = sums[left[node]] + sums[left[node] + 1]
+            continue
+        for i in range(first[node], last[node]):
+            sums[node, 0] += gradient[rows[i]]
+        if len(hessian) == 0:
+            sums[node, 1] = last[node] - first[node]
+            continue
+        for i in range(first[node], last[node]):
+            sums[node, 1] += hessian[rows[i]]
+    return sums
+
+
+@jit
+def add_values(rows, first, last, left, count, values, out):
+    """Add the value of its leaf to every row."""
+    for node in range(count):
+        if left[node] < 0:
+            for i in range(first[node], last[node]):
+                out[rows[i]] += values[node]

@@ -1,4 +1,10 @@
-"""One way to compile a kernel: no global lock, cached on disk where a folder is writable."""
+"""One way to compile a kernel: no global lock, cached on disk where a folder is writable.
+
+Compiling a kernel that allocates nothing: without counting references to its arrays.
+
+A small function that is called for every node and feature spends most of its time on the
+counters of the arrays it is handed. Its caller holds them anyway.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +16,11 @@ from typing import Any
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-__all__ = ["KernelCache", "jit"]
+__all__ = ["KernelCache", "jit", "lean", "tiny"]
 
 
 def _digest_of_kernels() -> str:
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
@@ -48,3 +54,21 @@ def jit(function: Callable[..., Any]) -> Any:
     except RuntimeError:
         pass
     return kernel
+
+
+def lean(function: Callable[..., Any]) -> Any:
+    """Compile as `jit` does; an allocation inside `function` is an error at its first call."""
+    return _compile(function, {"_nrt": False})
+
+
+def tiny(function: Callable[..., Any]) -> Any:
+    """The same for a function of a few instructions: compiled into its callers."""
+    return _compile(function, {"_nrt": False, "forceinline": True})
+
+
+def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    try:
+        return numba.njit(nogil=True, cache=True, error_model="numpy", **options)(function)
+    except (KeyError, RuntimeError, TypeError):
+        # No writable cache, or a Numba without the switch: slower, and the same results.
+        return jit(function)

@@ -95,7 +95,7 @@ def tighten(low, high, before, here, output, least, most):
 
 @jit
 def is_settled(least, most, rule):
-    """Whether nothing within the bounds can change the answer; see `thrifty.model.settling`."""
+    """Whether nothing within the bounds can change the answer."""
     if rule[0] == VALUE:
         return most[0] - least[0] <= rule[1]
     if rule[0] == SIGN:

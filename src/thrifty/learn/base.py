@@ -1,6 +1,8 @@
 """What every estimator shares: reading the table, and delegating to the frozen predictor.
 
 `fit` ends in a `Predictor`; every method after it only reads from that.
+
+What the estimators for classes share: labels, weights of classes, probabilities.
 """
 
 from __future__ import annotations
@@ -12,16 +14,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from thrifty.bundle import NamedWalk, Predictor, Schema
 from thrifty.costs import BoundPrices, Prices
 from thrifty.errors import DataError
+from thrifty.learn.targets import Labels
 from thrifty.model import Frozen
 
-__all__ = ["PricedEstimator"]
+__all__ = ["PricedClassifier", "PricedEstimator"]
 
 
 class PricedEstimator(BaseEstimator):  # type: ignore[misc]
@@ -148,3 +151,39 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
 def _has_infinity(X: Any) -> bool:
     # Left to the schema, whose message names the column and the row.
     return isinstance(X, np.ndarray) and X.dtype.kind == "f" and bool(np.isinf(X).any())
+
+
+class PricedClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
+    """Base of the estimators that learn from labels and have a `class_weight`."""
+
+    class_weight: dict[Any, float] | str | None
+    classes_: NDArray[Any]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Class probabilities (n, K) in the order of `classes_`."""
+        return self.predictor_.predict_proba(self._checked(X))
+
+    def _read_labeled(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[
+        Schema, BoundPrices, NDArray[np.floating], NDArray[np.int64], NDArray[np.float64] | None
+    ]:
+        """Schema, prices, encoded rows, their class numbers and weights; sets `classes_`."""
+        schema, prices, rows = self._read(X)
+        labels = Labels.of(y, len(rows))
+        self.classes_ = labels.classes
+        weight = self._balanced(self._weights(sample_weight, rows), labels)
+        return schema, prices, *self._kept(weight, rows, labels.codes)
+
+    def _balanced(
+        self, weight: NDArray[np.float64] | None, labels: Labels
+    ) -> NDArray[np.float64] | None:
+        """Weights of the rows times those of their classes."""
+        if self.class_weight is None:
+            return weight
+        balance = compute_sample_weight(self.class_weight, labels.classes[labels.codes])
+        return np.asarray(balance if weight is None else weight * balance)
+
+    def _codes(self, y: Any, rows: int) -> NDArray[np.int64]:
+        """Class numbers of held-out labels."""
+        return Labels(self.classes_, np.empty(0, np.int64)).recode(y, rows)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from thrifty.kernels.ranking import lambda_gradients
+from thrifty.kernels.lambdarank import lambda_gradients
 from thrifty.learn.ndcg import dcg, ndcg
 
 __all__ = ["LambdaLoss", "LogLoss", "Loss", "SquaredHinge", "SquaredLoss"]

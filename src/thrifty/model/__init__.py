@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from thrifty.model.answer import Answer
+from thrifty.model.base import Frozen, Walk
 from thrifty.model.blend import Blend
+from thrifty.model.call_result import Answer
 from thrifty.model.cascade import Cascade
-from thrifty.model.forest import Forest
-from thrifty.model.frozen import Frozen, Walk
+from thrifty.model.edge_cloud import Mixture
+from thrifty.model.forest.forest import Forest
 from thrifty.model.gate import Gate
+from thrifty.model.kernel_machine import SupportSet
 from thrifty.model.leaf_gate import LeafGate
-from thrifty.model.linear_tree import LinearTree
-from thrifty.model.local_gaussians import LocalGaussians
-from thrifty.model.mixture import Mixture
-from thrifty.model.neighbors import Neighbors
+from thrifty.model.linear_tree.linear_tree import LinearTree
 from thrifty.model.one_vs_rest import OneVsRest
-from thrifty.model.short_circuit import ShortCircuit
+from thrifty.model.sequential.gaussians import LocalGaussians
+from thrifty.model.sequential.neighbors import Neighbors
+from thrifty.model.short_circuit.short_circuit import ShortCircuit
 from thrifty.model.stages import Stages
-from thrifty.model.support_set import SupportSet
 
 __all__ = [
     "KINDS",

@@ -3,6 +3,14 @@
 Which one is decided by a hash of a few features, the keys, which every row buys. A hash of the
 whole row would buy the whole row; a random draw would not give the same row the same answer
 twice.
+
+One example walking through a blend: the keys first, then the model that they lead to.
+
+Lots: a number in [0, 1) for each row, from nothing but its values and a seed.
+
+The mixing steps are those of SplitMix64 (Steele, Lea and Flood, 2014). Equal values draw equal
+lots on every machine: a missing value is one value whatever its bits, and so is zero whatever
+its sign.
 """
 
 from __future__ import annotations
@@ -16,12 +24,109 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
-from thrifty.model.blend_walk import BlendWalk
-from thrifty.model.frozen import Frozen, Price
-from thrifty.model.lots import draw_lots
-from thrifty.model.nested import pack, unpack
+from thrifty.model.base import Frozen, Price, Walk, pack, unpack
 
-__all__ = ["Blend"]
+__all__ = ["Blend", "BlendWalk", "draw_lots"]
+
+STEP = np.uint64(0x9E3779B97F4A7C15)
+FIRST = np.uint64(0xBF58476D1CE4E5B9)
+SECOND = np.uint64(0x94D049BB133111EB)
+MASK = (1 << 64) - 1
+
+
+def draw_lots(values: NDArray[np.floating], seed: int) -> NDArray[np.float64]:
+    """Draw the lot of each row of `values` (n, k); without columns all rows draw the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.model.blend import draw_lots
+    >>> draw_lots(np.array([[0.0, np.nan], [-0.0, -np.nan], [1.0, np.nan]]), seed=0).round(3)
+    array([0.1  , 0.1  , 0.279])
+    """
+    # A sum with +0.0 turns -0.0 to 0.0; float32 values are exact in float64.
+    columns = np.asarray(values, dtype=np.float64).T + 0.0
+    columns[np.isnan(columns)] = np.nan
+    lots = np.full(values.shape[0], (seed + int(STEP)) & MASK, dtype=np.uint64)
+    for column in np.ascontiguousarray(columns).view(np.uint64):
+        lots = _mix(lots) ^ column
+    return np.asarray((_mix(_mix(lots)) >> np.uint64(11)) * 2.0**-53, dtype=np.float64)
+
+
+def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    z = z + STEP
+    z = (z ^ (z >> np.uint64(30))) * FIRST
+    z = (z ^ (z >> np.uint64(27))) * SECOND
+    return z ^ (z >> np.uint64(31))
+
+
+class BlendWalk(Walk):
+    """The walk of a `Blend`."""
+
+    def __init__(
+        self,
+        first: Frozen,
+        second: Frozen,
+        keys: NDArray[np.int64],
+        share: float,
+        seed: int,
+        price: Price | None,
+    ) -> None:
+        self._second = second
+        self._keys = keys
+        self._share = share
+        self._seed = seed
+        self._price = price
+        self._told: dict[int, float] = {}
+        self._missing = set(keys.tolist())
+        # Until the keys are known, the first model has the word: it is the cheaper one.
+        self._walk = first.walk(price)
+        self._settle()
+
+    @property
+    def asks(self) -> tuple[int, ...]:
+        """The keys not told yet, the cheapest first; then what the model asks."""
+        if not self._missing:
+            return self._walk.asks
+        price = self._price or (lambda feature: 0.0)
+        return tuple(sorted(self._missing, key=lambda feature: (price(feature), feature)))
+
+    def tell(self, values: Mapping[int, float]) -> None:
+        """Take values, and move on as far as they allow."""
+        self._told.update(values)
+        self._walk.tell(values)
+        if self._missing:
+            self._missing.difference_update(values)
+            self._settle()
+
+    @property
+    def touched(self) -> tuple[int, ...]:
+        """The keys told, then what the model has read beyond them."""
+        keys = set(self._keys.tolist())
+        read = [feature for feature in self._told if feature in keys]
+        if not self._missing:
+            read += [feature for feature in self._walk.touched if feature not in keys]
+        return tuple(read)
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """Scores of the model of the row; of the first while keys are missing."""
+        return self._walk.scores
+
+    @property
+    def evaluations(self) -> int:
+        """Those of the model of the row; none while keys are missing."""
+        return 0 if self._missing else self._walk.evaluations
+
+    def _settle(self) -> None:
+        """Once all keys are told, go on with the model that they lead to."""
+        if self._missing:
+            return
+        row = np.array([[self._told[key] for key in self._keys.tolist()]])
+        if draw_lots(row.reshape(1, -1), self._seed)[0] < self._share:
+            self._walk = self._second.walk(self._price)
+            self._walk.tell(self._told)
+
 
 ENTRIES = {"parts", "share", "seed"}
 LARGEST_SEED = 2**63 - 1
@@ -47,7 +152,7 @@ class Blend(Frozen):
     --------
     >>> import numpy as np
     >>> from thrifty.model import Blend, Forest
-    >>> from thrifty.model.nodes import empty_nodes
+    >>> from thrifty.model.forest.nodes import empty_nodes
     >>> none = np.zeros(0, dtype=np.int64)
     >>> def constant(value):
     ...     return Forest(empty_nodes(0), np.zeros((0, 1)), none, none, np.array([value]), "sum", 2)

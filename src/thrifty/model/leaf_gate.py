@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, raise_all
-from thrifty.model.forest import Forest
-from thrifty.model.forest_walk import ForestWalk
-from thrifty.model.frozen import Frozen, Price, Walk
-from thrifty.model.nested import pack, unpack
+from thrifty.model.base import Frozen, Price, Walk, pack, unpack
+from thrifty.model.forest.forest import Forest
+from thrifty.model.forest.walk import ForestWalk
 
 __all__ = ["LeafGate", "margin_of"]
 
@@ -57,7 +56,7 @@ class LeafGate(Frozen):
     --------
     >>> import numpy as np
     >>> from thrifty.model import Forest, LeafGate
-    >>> from thrifty.model.nodes import empty_nodes
+    >>> from thrifty.model.forest.nodes import empty_nodes
     >>> nodes = empty_nodes(3)
     >>> nodes[0] = (0.0, 1, 0)
     >>> stump = Forest(nodes, np.array([[0.0], [-3.0], [1.0]]), np.array([0]), np.array([0]),

@@ -1,4 +1,7 @@
-"""Links: how the summed outputs of a model become scores."""
+"""Links: how the summed outputs of a model become scores.
+
+Activations: how much a device whose gate has a value makes its answer count.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LINKS", "apply_link"]
+__all__ = ["ACTIVATIONS", "LINKS", "apply_link", "sigmoid"]
 
 Floats = NDArray[np.float64]
 
@@ -56,3 +59,29 @@ LINKS: dict[str, Callable[[Floats], Floats]] = {
 def apply_link(link: str, raw: Floats) -> Floats:
     """Scores of the outputs `raw` (n, k): (n,) for "sum", else probabilities (n, K)."""
     return LINKS[link](np.ascontiguousarray(raw))
+
+
+def sigmoid(values: Floats) -> Floats:
+    """1 / (1 + exp(-value)), without overflow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.model.links import sigmoid
+    >>> sigmoid(np.array([-1000.0, 0.0, 1000.0]))
+    array([0. , 0.5, 1. ])
+    """
+    small = np.exp(-np.abs(values))
+    return np.asarray(np.where(values >= 0, 1.0, small) / (1.0 + small))
+
+
+def _relu(values: Floats) -> Floats:
+    return np.maximum(values, 0.0)
+
+
+# What the answer of an open gate is multiplied by; a closed gate sends nothing.
+ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
+    "step": np.ones_like,
+    "sigmoid": sigmoid,
+    "relu": _relu,
+}

@@ -32,7 +32,7 @@ def squared_distances(X: Floats, V: Floats) -> Floats:
     out = np.zeros((len(X), len(V)))
     if _is_plain(X):
         return _added(out, lambda j: np.square(X[:, j, np.newaxis] - V.T[j]), X.shape[1])
-    from thrifty.kernels import vectors
+    from thrifty.kernels import products as vectors
 
     vectors.squared_distances(_sealed(X), _sealed(V.T), out)
     return out
@@ -51,7 +51,7 @@ def dot_products(X: Floats, V: Floats) -> Floats:
     out = np.zeros((len(X), len(V)))
     if _is_plain(X):
         return _added(out, lambda j: X[:, j, np.newaxis] * V.T[j], X.shape[1])
-    from thrifty.kernels import vectors
+    from thrifty.kernels import products as vectors
 
     vectors.dot_products(_sealed(X), _sealed(V.T), out)
     return out
@@ -70,7 +70,7 @@ def weighted_sums(values: Floats, coefficients: Floats, start: Floats) -> Floats
     out = np.tile(start, (len(values), 1))
     if _is_plain(values):
         return _added(out, lambda k: values[:, k, np.newaxis] * coefficients[k], values.shape[1])
-    from thrifty.kernels import vectors
+    from thrifty.kernels import products as vectors
 
     vectors.weighted_sums(_sealed(values), _sealed(coefficients), out)
     return out

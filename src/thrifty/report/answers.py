@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle import Predictor
-from thrifty.frontier.parts import Rows, plain
+from thrifty.frontier.splits import Rows, plain
 from thrifty.model import LinearTree
 from thrifty.report.branches import branches
 from thrifty.report.calibration import calibration

@@ -7,7 +7,7 @@ from typing import Any
 
 from thrifty.bundle import NamedWalk, Predictor, Purchase, Receipt
 from thrifty.costs.money import money
-from thrifty.frontier.parts import Rows, plain
+from thrifty.frontier.splits import Rows, plain
 
 __all__ = ["example"]
 

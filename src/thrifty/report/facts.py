@@ -13,8 +13,8 @@ from typing import Any
 from thrifty import __version__
 from thrifty.bundle import Predictor
 from thrifty.frontier import BudgetFit, CurvePoint
-from thrifty.frontier.parts import Rows
-from thrifty.frontier.quality import quality
+from thrifty.frontier.scoring import quality
+from thrifty.frontier.splits import Rows
 from thrifty.report.answers import answers
 from thrifty.report.words import assumptions, headline, measured
 
@@ -84,7 +84,7 @@ def facts_of(
     --------
     >>> import numpy as np
     >>> from thrifty import GreedyMiserClassifier
-    >>> from thrifty.frontier.parts import Rows
+    >>> from thrifty.frontier.splits import Rows
     >>> from thrifty.report import facts_of
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
     >>> model = GreedyMiserClassifier().fit(X, X[:, 0] > 0)

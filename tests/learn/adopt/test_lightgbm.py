@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from thrifty.errors import DataError
 from thrifty.learn.adopt import adopt
-from thrifty.learn.adopt.lightgbm_splits import NAN, NONE, TINY, ZERO, cuts
+from thrifty.learn.adopt.lightgbm import NAN, NONE, TINY, ZERO, cuts
 
 QUIET = {"verbose": -1, "num_threads": 1, "num_leaves": 7, "min_data_in_leaf": 5,
          "deterministic": True}  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.learn.adopt.thresholds import HUGE, at_most, below
+from thrifty.learn.adopt.trees import HUGE, at_most, below
 
 # Doubles whose rounding to single precision stays finite, with many that lie on its grid.
 MOST = 2.0**127

@@ -15,7 +15,7 @@ import pytest
 
 from thrifty.errors import DataError
 from thrifty.learn.adopt import adopt
-from thrifty.learn.adopt.xgboost_json import read_xgboost
+from thrifty.learn.adopt.xgboost import read_xgboost
 
 MODELS = Path(__file__).parent / "models"
 NAMES = ("binary", "stopped", "values", "categories")

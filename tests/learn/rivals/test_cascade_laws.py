@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from thrifty.checks import laws
-from thrifty.learn.rivals import (
+from thrifty.learn.baselines import (
     AdaBoostRSClassifier,
     AndOrClassifier,
     CronusClassifier,

@@ -15,8 +15,7 @@ from sklearn.utils.fixes import parse_version
 
 from thrifty import GreedyMiserClassifier, Prices, load
 from thrifty.errors import DataError
-from thrifty.learn.node_losses import Logistic
-from thrifty.learn.rivals import (
+from thrifty.learn.baselines import (
     AdaBoostRSClassifier,
     AndOrClassifier,
     CronusClassifier,
@@ -28,12 +27,12 @@ from thrifty.learn.rivals import (
     ProximityExitClassifier,
     SingleCostClassifier,
 )
-from thrifty.learn.rivals.and_or import _AndOr, joint_loss
-from thrifty.learn.rivals.penalties import penalties
-from thrifty.learn.rivals.priced_weights import LOSS, Dues, Node, plain_goal
-from thrifty.learn.rivals.proximity_exit import slacks
-from thrifty.learn.rivals.quantiles import weighted_quantile
-from thrifty.learn.rivals.stage_inputs import column_inputs
+from thrifty.learn.baselines.and_or import _AndOr, joint_loss
+from thrifty.learn.baselines.base import penalties, weighted_quantile
+from thrifty.learn.baselines.early_exit import slacks
+from thrifty.learn.baselines.priced_weights import LOSS, Dues, Node, plain_goal
+from thrifty.learn.baselines.stage_inputs import column_inputs
+from thrifty.learn.cost_tree.objective import Logistic
 from thrifty.model import Cascade, LinearTree
 
 SMALL = {"n_estimators": 12, "max_depth": 2, "min_samples_leaf": 5, "random_state": 0}

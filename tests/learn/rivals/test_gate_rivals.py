@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 from thrifty import BudgetError, Call, GreedyMiserClassifier, LeavesFamily, LinearFamily
 from thrifty.checks import laws
 from thrifty.data import four_clusters
-from thrifty.learn.rivals import (
+from thrifty.learn.baselines import (
     ConfidenceGateClassifier,
     DistilledClassifier,
     GreedyGateClassifier,

@@ -9,8 +9,8 @@ import pytest
 from thrifty import DataError, Prices, load
 from thrifty.checks import laws
 from thrifty.errors import BundleError
-from thrifty.learn.margin_neighbors import MarginNeighborsClassifier
-from thrifty.learn.rivals import FixedOrderClassifier, RandomOrderClassifier, ValueOfClassifier
+from thrifty.learn.baselines import FixedOrderClassifier, RandomOrderClassifier, ValueOfClassifier
+from thrifty.learn.neighbors.classifier import MarginNeighborsClassifier
 from thrifty.model import LocalGaussians
 
 RIVALS = [

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from thrifty import Prices, load
 from thrifty.checks import laws
 from thrifty.errors import DataError
-from thrifty.learn.rivals import (
+from thrifty.learn.baselines import (
     CostComplexityClassifier,
     EarlyStoppingClassifier,
     FewerTreesClassifier,

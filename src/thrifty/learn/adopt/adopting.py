@@ -13,9 +13,9 @@ from thrifty.bundle import Column, Predictor, Schema
 from thrifty.costs import Prices
 from thrifty.errors import DataError, raise_all
 from thrifty.learn.adopt import scikit_learn
-from thrifty.learn.adopt.lightgbm_text import read_lightgbm
-from thrifty.learn.adopt.source import Source
-from thrifty.learn.adopt.xgboost_json import read_xgboost
+from thrifty.learn.adopt.lightgbm import read_lightgbm
+from thrifty.learn.adopt.trees import Source
+from thrifty.learn.adopt.xgboost import read_xgboost
 from thrifty.model import Forest
 
 __all__ = ["adopt", "adopt_forest"]

@@ -2,21 +2,41 @@
 
 They arrive with their nodes in any order; in a `Forest` the children of a node lie side by side
 and after it. They may come from a file, so that they are trees is checked, not believed.
+
+What every source gives: a frozen forest, and what its columns and classes are called.
+
+Thresholds of libraries that compare in single precision, for a comparison in double.
+
+scikit-learn's trees and XGBoost round a value to single precision before they compare it. Here
+x <= threshold is a comparison of doubles, so each threshold becomes the largest double that,
+once rounded (to the nearest, ties to even), still goes left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.bundle import Column
 from thrifty.errors import BundleError, DataError
 from thrifty.model import Forest
-from thrifty.model.nodes import CATEGORICAL, MISSING_LEFT, NODE, empty_nodes
+from thrifty.model.forest.nodes import CATEGORICAL, MISSING_LEFT, NODE, empty_nodes
 
-__all__ = ["CODES", "SourceTree", "freeze", "leaf_means"]
+__all__ = [
+    "CODES",
+    "HUGE",
+    "Source",
+    "SourceTree",
+    "at_most",
+    "below",
+    "columns_of",
+    "freeze",
+    "leaf_means",
+]
 
 CODES = 256
 """Codes that a subset can tell apart."""
@@ -149,3 +169,89 @@ def _records(
         bits = np.packbits(tree.subsets[int(order[node])], bitorder="little")
         subsets.append(bits.view("<u8").astype(np.uint64))
     return nodes
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A model of another library, read.
+
+    Parameters
+    ----------
+    forest : Forest
+    columns : tuple of Column
+        In the order of the model's features.
+    named : bool
+        Whether the columns have names of their own.
+    classes : list or None
+        Labels, in the order of the scores; None for a model of values.
+    origin : str
+        What the model was, for its provenance.
+    unlabeled : tuple of int
+        Features whose categories the source knows as bare codes.
+    """
+
+    forest: Forest
+    columns: tuple[Column, ...]
+    named: bool
+    classes: list[Any] | None
+    origin: str
+    unlabeled: tuple[int, ...] = ()
+
+
+def columns_of(
+    names: Sequence[str] | None, n_features: int, categories: dict[int, tuple[Any, ...]]
+) -> tuple[Column, ...]:
+    """Columns by name, or by position where there are no names."""
+    called: Sequence[str | int] = range(n_features) if names is None else names
+    return tuple(Column(name, categories.get(j)) for j, name in enumerate(called))
+
+
+HUGE = float(np.finfo(np.float64).max)
+"""Every value that a table may hold is at most this."""
+
+# What single precision would have one step above its largest number.
+OVERFLOW = 2.0**128
+
+
+def at_most(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Largest double x with float32(x) <= threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.learn.adopt.trees import at_most
+    >>> edge = at_most(np.array([0.1]))
+    >>> [float(np.float32(x)) <= 0.1 for x in (edge[0], np.nextafter(edge[0], 1))]
+    [True, False]
+    """
+    threshold = np.asarray(threshold, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        single = threshold.astype(np.float32)
+    above = single.astype(np.float64) > threshold
+    return _last_rounded_to(np.where(above, _before(single), single))
+
+
+def below(threshold: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Largest double x with float32(x) < threshold."""
+    return _last_rounded_to(_before(np.asarray(threshold, dtype=np.float32)))
+
+
+def _before(single: NDArray[np.float32]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        return np.nextafter(single, np.float32(-np.inf))
+
+
+def _last_rounded_to(single: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Largest double that rounds to `single` or less."""
+    with np.errstate(over="ignore"):
+        after = np.nextafter(single, np.float32(np.inf))
+    # A number of single precision and its half-way point are doubles, so nothing is rounded here.
+    middle = (_wide(single) + _wide(after)) / 2
+    even = np.ascontiguousarray(single).view(np.uint32) % 2 == 0
+    last = np.where(even, middle, np.nextafter(middle, -np.inf))
+    return np.where(np.isposinf(single), HUGE, last)
+
+
+def _wide(single: NDArray[np.float32]) -> NDArray[np.float64]:
+    wide = single.astype(np.float64)
+    return np.where(np.isinf(wide), np.copysign(OVERFLOW, wide), wide)

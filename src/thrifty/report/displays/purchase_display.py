@@ -13,7 +13,7 @@ from thrifty.bundle import Predictor
 from thrifty.costs import BoundPrices
 from thrifty.costs.money import money
 from thrifty.errors import DataError
-from thrifty.frontier.parts import Rows
+from thrifty.frontier.splits import Rows
 from thrifty.report.displays.canvas import COLORS, INK, SOFT, canvas
 
 __all__ = ["PurchaseDisplay"]

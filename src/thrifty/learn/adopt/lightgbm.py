@@ -1,0 +1,308 @@
+"""LightGBM's text model file as a frozen forest; LightGBM itself is not needed.
+
+LightGBM compares doubles, x <= threshold, but it has three notions of what is missing, it reads
+numbers within 1e-35 of zero as zero, and where zero is missing a split may send it away from its
+neighbors. Such a split becomes a chain of plain ones.
+
+One tree of a LightGBM text file, its splits told as x <= threshold and subsets of codes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.errors import DataError, raise_all
+from thrifty.learn.adopt.trees import (
+    CODES,
+    HUGE,
+    Source,
+    SourceTree,
+    columns_of,
+    freeze,
+    leaf_means,
+)
+
+__all__ = ["Blob", "cuts", "read_lightgbm", "unfold"]
+
+Blob = Mapping[str, str]
+"""A tree as the file has it: words by word."""
+
+Number = TypeVar("Number", int, float)
+
+# Bits of a decision type; the missing type lies above them.
+CATEGORICAL, DEFAULT_LEFT = 1, 2
+NONE, ZERO, NAN = 0, 1, 2
+# LightGBM reads what is no farther from zero as zero.
+TINY = float(np.float32(1e-35))
+BELOW_TINY = math.nextafter(-TINY, -math.inf)
+# Chains copy what hangs below them; a file that needs more than this is not meant well.
+MOST_NODES = 1_000_000
+
+
+def unfold(blob: Blob, codes: Mapping[int, Mapping[int, int]]) -> SourceTree:
+    """The tree of `blob`; `codes` are the places of raw codes, by categorical feature."""
+    if blob.get("is_linear", "0") != "0":
+        raise DataError("this LightGBM model has linear trees, which cannot be adopted")
+    return _Unfolding(blob, codes).tree()
+
+
+def cuts(
+    threshold: float, missing: int, default_left: bool
+) -> tuple[list[tuple[float, bool]], bool]:
+    """A numeric split as upper ends of intervals, with whether each goes left.
+
+    What lies above the last end goes right. Also tells whether a missing value goes left.
+
+    Examples
+    --------
+    >>> from thrifty.learn.adopt.lightgbm import NAN, ZERO, cuts
+    >>> cuts(2.5, NAN, True)
+    ([(2.5, True)], True)
+    >>> cuts(2.5, ZERO, False)  # zero goes right, away from its neighbors
+    ([(-1.0000000180025096e-35, True), (1.0000000180025095e-35, False), (2.5, True)], False)
+    """
+    threshold = min(threshold, HUGE)
+    if -TINY <= threshold <= TINY:
+        threshold = TINY if threshold >= 0 else BELOW_TINY
+    zero_left = default_left if missing == ZERO else threshold >= 0
+    missing_left = default_left if missing == NAN else zero_left
+    ends = sorted({threshold, BELOW_TINY, TINY})
+    sides = [zero_left if abs(end) <= TINY else end <= threshold for end in ends] + [False]
+    kept = [
+        (end, side)
+        for end, side, after in zip(ends, sides, sides[1:], strict=False)
+        if side != after
+    ]
+    return kept, missing_left
+
+
+class _Unfolding:
+    """Nodes collected so far; every part of the source may be reached more than once."""
+
+    def __init__(self, blob: Blob, codes: Mapping[int, Mapping[int, int]]) -> None:
+        self.codes = codes
+        self.leaf_value = _numbers(blob, "leaf_value", float)
+        self.cover = _numbers(blob, "leaf_count", float) or [1.0] * len(self.leaf_value)
+        self.split_feature = _numbers(blob, "split_feature", int)
+        self.threshold = _numbers(blob, "threshold", float)
+        self.decision = _numbers(blob, "decision_type", int)
+        self.children = list(
+            zip(_numbers(blob, "left_child", int), _numbers(blob, "right_child", int), strict=True)
+        )
+        self.bounds = _numbers(blob, "cat_boundaries", int)
+        self.words = _numbers(blob, "cat_threshold", int)
+        # One row a node: left, right, feature, threshold, missing left, value, cover.
+        self.rows: list[list[float]] = []
+        self.subsets: dict[int, NDArray[np.bool_]] = {}
+        self.open: list[tuple[int, int]] = []
+
+    def tree(self) -> SourceTree:
+        """Unfold all of it."""
+        self._refuse_circles()
+        self._place(0 if self.split_feature else -1)
+        while self.open:
+            source, node = self.open.pop()
+            if source < 0:
+                self.rows[node][5:] = self.leaf_value[~source], self.cover[~source]
+            elif self.decision[source] & CATEGORICAL:
+                self._split_categories(source, node)
+            else:
+                self._split_numbers(source, node)
+        left, right, feature, threshold, missing, value, cover = np.array(self.rows).T
+        left, right = left.astype(np.int64), right.astype(np.int64)
+        return SourceTree(
+            left, right, feature.astype(np.int64), threshold, missing != 0,
+            leaf_means(left, right, value[:, np.newaxis], cover), self.subsets,
+        )  # fmt: skip
+
+    def _refuse_circles(self) -> None:
+        """Each split but the first, and each leaf, must have one parent: then all paths end."""
+        below = sorted(child for pair in self.children for child in pair)
+        leaves, splits = len(self.leaf_value), len(self.split_feature)
+        if splits and below != [*range(-leaves, 0), *range(1, splits)]:
+            raise DataError("the nodes of the model are no trees; the file is damaged")
+
+    def _place(self, source: int) -> int:
+        """A new node that `source` will fill."""
+        if len(self.rows) >= MOST_NODES:
+            raise DataError("a tree of the LightGBM model has more than a million nodes")
+        self.rows.append([-1, -1, 0, 0.0, 0, 0.0, 1.0])
+        self.open.append((source, len(self.rows) - 1))
+        return len(self.rows) - 1
+
+    def _split_numbers(self, source: int, node: int) -> None:
+        kept, missing_left = cuts(
+            self.threshold[source], self.decision[source] >> 2 & 3,
+            bool(self.decision[source] & DEFAULT_LEFT),
+        )  # fmt: skip
+        one, other = self.children[source]
+        for k, (end, side) in enumerate(kept):
+            # Missing leaves the chain at the first interval that goes where it goes.
+            stays = side == missing_left
+            left = self._place(one if side else other)
+            if k == len(kept) - 1:
+                right = self._place(other)
+            else:
+                right = self._place(source)
+                self.open.pop()  # the next link of the chain, filled by the next turn
+            self.rows[node][:5] = left, right, self.split_feature[source], end, stays
+            node = right
+
+    def _split_categories(self, source: int, node: int) -> None:
+        feature, subset = self.split_feature[source], int(self.threshold[source])
+        words = np.array(self.words[self.bounds[subset] : self.bounds[subset + 1]], dtype="<u4")
+        chosen = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+        places = self.codes.get(feature, {})
+        left = np.zeros(CODES, dtype=bool)
+        for raw in chosen.tolist():
+            if places.get(raw, CODES) >= CODES - 1:
+                raise DataError(
+                    f"feature {feature} has more than 255 categories; merge the rare ones"
+                )
+            left[places[raw]] = True
+        self.subsets[node] = left
+        one, other = self.children[source]
+        # A category that is missing or unknown goes right.
+        self.rows[node][:5] = self._place(one), self._place(other), feature, 0.0, False
+
+
+def _numbers(blob: Blob, name: str, kind: type[Number]) -> list[Number]:
+    return [kind(word) for word in blob.get(name, "").split()]
+
+
+# Objectives whose prediction is the sum itself.
+VALUES = ("regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank",
+          "rank_xendcg")  # fmt: skip
+LINKS = {**dict.fromkeys(VALUES, "sum"), "binary": "sigmoid", "multiclass": "softmax", "": "sum"}
+
+
+def read_lightgbm(text: str, classes: list[Any] | None = None) -> Source:
+    """Read the text of a model file; `classes` are labels that the file does not hold.
+
+    Raises
+    ------
+    DataError
+        If the text is damaged, or the model does what a frozen forest cannot.
+    """
+    try:
+        header, blobs = _parts(text)
+        link, scale = _link(header)
+        columns = _Columns.of(header, text)
+        trees = [unfold(blob, columns.codes) for blob in blobs]
+        forest = freeze(
+            [tree.scaled(scale / _rounds(header, len(trees))) for tree in trees],
+            np.zeros(int(header["num_class"])), link, columns.count,
+            [k % int(header["num_tree_per_iteration"]) for k in range(len(trees))],
+        )  # fmt: skip
+    except (KeyError, ValueError, IndexError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"not a sound LightGBM model: {type(error).__name__} {error}") from error
+    return Source(
+        forest=forest,
+        columns=columns_of(columns.names, columns.count, columns.labels),
+        named=columns.names is not None,
+        classes=classes,
+        origin=f"LightGBM {header.get('objective') or 'custom objective'}",
+    )
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Names, and for each categorical feature its labels and the place of each raw code."""
+
+    count: int
+    names: list[str] | None
+    labels: dict[int, tuple[Any, ...]]
+    codes: dict[int, dict[int, int]]
+
+    @classmethod
+    def of(cls, header: Mapping[str, str], text: str) -> _Columns:
+        names, infos = header["feature_names"].split(" "), header["feature_infos"].split(" ")
+        nameless = names == [f"Column_{j}" for j in range(len(names))]
+        labels = _labels(infos, _pandas_categories(text))
+        codes = {j: {int(raw): code for code, raw in enumerate(_seen(infos[j]))} for j in labels}
+        if any(isinstance(found, list) for found in labels.values()):
+            # pandas counts its categories: the raw code is the place.
+            codes = {j: {code: code for code in range(len(found))} for j, found in labels.items()}
+        tuples = {j: tuple(found) for j, found in labels.items()}
+        return cls(len(names), None if nameless else names, tuples, codes)
+
+
+def _labels(infos: list[str], categories: list[list[Any]] | None) -> dict[int, Any]:
+    """Labels by feature: tuples of raw codes, or lists of the categories of a data frame."""
+    found = {j: _seen(info) for j, info in enumerate(infos) if _is_categorical(info)}
+    if not categories:
+        return dict(found)
+    # A column with one category is of no use to LightGBM, which then forgets its kind.
+    none = [j for j, info in enumerate(infos) if info == "none"]
+    for columns in (sorted(found), sorted([*found, *none])):
+        if len(columns) == len(categories):
+            return dict(zip(columns, categories, strict=True))
+    raise DataError(
+        f"the model has {len(found)} categorical features and the categories of "
+        f"{len(categories)} data frame columns; it cannot be told which is which"
+    )
+
+
+def _is_categorical(info: str) -> bool:
+    return info != "none" and not info.startswith("[")
+
+
+def _seen(info: str) -> tuple[int, ...]:
+    """Raw codes that training has seen; a negative one stands for missing."""
+    return tuple(sorted(code for code in map(int, info.split(":")) if code >= 0))
+
+
+def _pandas_categories(text: str) -> list[list[Any]] | None:
+    _, found, tail = text.rpartition("\npandas_categorical:")
+    categories = json.loads(tail.split("\n")[0]) if found else None
+    if categories is not None and not all(isinstance(labels, list) for labels in categories):
+        raise DataError("the categories of the data frame are damaged")
+    return categories or None
+
+
+def _parts(text: str) -> tuple[dict[str, str], list[Blob]]:
+    """The header and the trees, each as a mapping of words to words."""
+    head, *rest = text.replace("\r\n", "\n").split("\nTree=")
+    header = _pairs(head)
+    if not head.startswith("tree") or "num_tree_per_iteration" not in header:
+        raise DataError("not a LightGBM model: its text begins with the line 'tree'")
+    if rest and "\nend of trees" not in rest[-1]:
+        raise DataError("the LightGBM model ends in the middle of its trees")
+    return header, [_pairs(block.split("\nend of trees")[0]) for block in rest]
+
+
+def _pairs(block: str) -> dict[str, str]:
+    return {word: rest for word, _, rest in (line.partition("=") for line in block.split("\n"))}
+
+
+def _link(header: Mapping[str, str]) -> tuple[str, float]:
+    """The link, and what the sums are multiplied by first."""
+    name, *options = header.get("objective", "").split(" ")
+    classes = int(header["num_class"])
+    problems = []
+    if name not in LINKS or "sqrt" in options:
+        taken = ", ".join([*VALUES, "binary", "multiclass"])
+        problems.append(f"objective {' '.join([name, *options])!r} is none of {taken}")
+    elif LINKS[name] != "softmax" and classes != 1:
+        problems.append(f"objective {name!r} with {classes} outputs")
+    elif int(header["num_tree_per_iteration"]) != classes:
+        problems.append(f"{header['num_tree_per_iteration']} trees a round, {classes} classes")
+    raise_all(DataError, "this LightGBM model cannot be adopted", problems)
+    sigmoid = [float(word.split(":")[1]) for word in options if word.startswith("sigmoid:")]
+    return LINKS[name], sigmoid[0] if sigmoid and math.isfinite(sigmoid[0]) else 1.0
+
+
+def _rounds(header: Mapping[str, str], trees: int) -> int:
+    """What the sums are divided by: the rounds of a forest, 1 of boosted trees."""
+    return (
+        max(trees // int(header["num_tree_per_iteration"]), 1) if "average_output" in header else 1
+    )

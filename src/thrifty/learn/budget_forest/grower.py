@@ -1,0 +1,196 @@
+"""Growing the trees of a budgeted forest: what they share, and each from its own seed.
+
+Deep trees becoming a frozen forest whose leaves vote with their class shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.costs import BoundPrices
+from thrifty.kernels.deep_tree import Ground, grow_tree
+from thrifty.kernels.minimax import EXPECTED, HALF, MASK, MINIMAX, STUMPS
+from thrifty.kernels.threads import run
+from thrifty.learn.boosting.binned import Binned
+from thrifty.learn.budget_forest.impurities import Impurity
+from thrifty.learn.budget_forest.reference_tree import PlainTree
+from thrifty.model import Forest
+from thrifty.model.forest.nodes import CATEGORICAL, MISSING_LEFT, NODE, empty_nodes
+
+__all__ = ["GreedyTrees", "Rules", "constant_forest", "freeze_trees"]
+
+SPLITS = {"minimax": MINIMAX, "expected": EXPECTED, "stumps": STUMPS}
+
+# A feature that is on the path counts a little less than its price: it wins ties, which are many
+# in small nodes, and no more. At 0.9 the trees of Covertype read one feature over and over.
+REUSE = 0.999
+# What is free counts this share of a mean price, so that impurity decides among what is free.
+FLOOR = 1e-3
+# Weights are whole numbers below 2^31 in all, see `kernels.impurity`.
+TOTAL_BITS = 30
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a split is searched, among how many features, how deep, and on which rows."""
+
+    splits: str
+    max_features: int
+    max_depth: int
+    bootstrap: bool
+
+
+class GreedyTrees:
+    """GreedyTree of 001, algorithm 1, on one table.
+
+    Parameters
+    ----------
+    binned : Binned
+        The table.
+    prices : BoundPrices
+        What features and groups cost.
+    codes : array (n,)
+        Class number of each row.
+    classes : int
+        Number of classes.
+    weight : array (n,) or None
+        Weights of the rows.
+    rules : Rules
+        How to split.
+    """
+
+    def __init__(
+        self,
+        binned: Binned,
+        prices: BoundPrices,
+        codes: NDArray[np.int64],
+        classes: int,
+        weight: NDArray[np.float64] | None,
+        rules: Rules,
+    ) -> None:
+        self.binned, self.prices, self.codes = binned, prices, codes
+        self.classes, self.weight, self.rules = classes, weight, rules
+
+    def grow(self, impurity: Impurity, seeds: Sequence[int]) -> list[Any]:
+        """One tree for each seed, whatever the number of threads."""
+        trees: list[Any] = [None] * len(seeds)
+        ground = self.ground  # made before the threads ask for it
+
+        def task(first: int, last: int) -> None:
+            for k in range(first, last):
+                trees[k] = self._tree(ground, impurity, seeds[k])
+
+        run(task, [(k, k + 1) for k in range(len(seeds))])
+        return trees
+
+    def _tree(self, ground: Ground, impurity: Impurity, seed: int) -> Any:
+        random = np.random.default_rng(seed)
+        rows, quanta, unit = self._sample(random)
+        start = np.uint64(random.integers(1 << 63))
+        form = impurity.form(self.classes, unit)
+        if form is None:
+            return PlainTree(ground, impurity, self.classes, unit).grow(rows, quanta, start)
+        return grow_tree(ground, form, rows, quanta, start)
+
+    def _sample(
+        self, random: np.random.Generator
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], float]:
+        """Rows of a tree, their packed weights, and what one quantum of weight is worth."""
+        counts, unit = self._counts(random)
+        rows = np.flatnonzero(counts)
+        if self.classes > 2:
+            # The kernel counts the rows of one word in one go.
+            rows = rows[np.argsort(self.codes[rows] >> 1, kind="stable")]
+        packed = counts[rows] << np.where(self.codes[rows] & 1, 0, HALF)
+        return rows.astype(np.uint32), packed, unit
+
+    def _counts(self, random: np.random.Generator) -> tuple[NDArray[np.int64], float]:
+        """How often each row is drawn, by its weight; or its weight as a whole number."""
+        n, weight = len(self.codes), self.weight
+        if self.rules.bootstrap:
+            if weight is None:
+                return np.bincount(random.integers(n, size=n), minlength=n), 1.0
+            ends = np.cumsum(weight)
+            drawn = np.searchsorted(ends, random.random(n) * ends[-1], side="right")
+            return np.bincount(np.minimum(drawn, n - 1), minlength=n), 1.0
+        if weight is None:
+            return np.ones(n, dtype=np.int64), 1.0
+        # A power of two: whole numbers, and halves of them, stay what they are.
+        unit = float(np.ldexp(1.0, int(np.frexp(weight.sum())[1]) - TOTAL_BITS))
+        return np.rint(weight / unit).astype(np.int64), unit
+
+    @cached_property
+    def ground(self) -> Ground:
+        """The arrays that all trees read."""
+        binned, prices, rules = self.binned, self.prices, self.rules
+        entry = np.append(prices.shared, 0.0)[prices.group]
+        mean = float(np.mean(prices.own + entry))
+        return Ground(
+            bins=binned.bins, table=np.ascontiguousarray(binned.bins.T), edges=binned.uppers,
+            width=binned.width, categorical=binned.categorical,
+            slot=(self.codes >> 1).astype(np.uint8),
+            own=prices.own, shared=prices.shared, group=prices.group,
+            reuse=REUSE, floor=FLOOR * mean if mean > 0 else 1.0,
+            splits=SPLITS[rules.splits], max_features=rules.max_features,
+            max_depth=rules.max_depth,
+        )  # fmt: skip
+
+
+def freeze_trees(trees: Sequence[Any], categorical: NDArray[np.bool_], n_classes: int) -> Forest:
+    """The forest of trees from `kernels.deep_tree`; it averages the class shares of the leaves."""
+    sizes = [len(tree.left) for tree in trees]
+    starts = list(accumulate([0, *sizes]))[:-1]
+    subsets = list(accumulate([0, *(len(tree.subsets) for tree in trees)]))[:-1]
+    nodes = [
+        _nodes(tree, categorical, start, subset)
+        for tree, start, subset in zip(trees, starts, subsets, strict=True)
+    ]
+    return Forest(
+        nodes=np.concatenate([empty_nodes(0), *nodes]).astype(NODE),
+        values=np.concatenate([_shares(tree, n_classes) for tree in trees]),
+        roots=np.array(starts, dtype=np.int64),
+        outputs=np.zeros(len(trees), dtype=np.int64),
+        base=np.zeros(n_classes),
+        link="mean",
+        n_features=len(categorical),
+        subsets=np.concatenate([tree.subsets for tree in trees]),
+    )
+
+
+def constant_forest(shares: NDArray[np.float64], n_features: int) -> Forest:
+    """The forest without trees: everyone gets the class shares of the training rows."""
+    return Forest(
+        nodes=empty_nodes(0), values=np.empty((0, len(shares))),
+        roots=np.empty(0, dtype=np.int64), outputs=np.empty(0, dtype=np.int64),
+        base=shares, link="mean", n_features=n_features,
+    )  # fmt: skip
+
+
+def _nodes(tree: Any, categorical: NDArray[np.bool_], start: int, subset: int) -> NDArray[np.void]:
+    nodes = empty_nodes(len(tree.left))
+    nodes["child"] += start
+    split = np.flatnonzero(tree.left >= 0)
+    feature = tree.feature[split]
+    by_set = categorical[feature]
+    nodes["child"][split] = tree.left[split] + start
+    nodes["threshold"][split] = tree.threshold[split] + np.where(by_set, subset, 0)
+    nodes["feature"][split] = (
+        feature
+        | np.where(tree.missing_left[split], MISSING_LEFT, 0)
+        | np.where(by_set, CATEGORICAL, 0)
+    )
+    return nodes
+
+
+def _shares(tree: Any, n_classes: int) -> NDArray[np.float64]:
+    """Class shares of every node, inner ones too: the best answer of a walk that stops there."""
+    both = np.stack([tree.counts >> HALF, tree.counts & MASK], axis=2)
+    counts = both.reshape(len(tree.counts), -1)[:, :n_classes].astype(np.float64)
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))

@@ -1,0 +1,210 @@
+"""The plain version of `thrifty.kernels.deep_tree`: any impurity, every cut tried, in NumPy.
+
+It serves the impurities that a user writes, which need not be monotone, and tests hold the
+compiled version to it. Same rules, same order of features for the same seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.kernels.binning import MISSING
+from thrifty.kernels.deep_tree import Ground, Tree, price_of, shuffle, threshold_of
+from thrifty.kernels.minimax import EXPECTED, HALF, MASK, STUMPS
+from thrifty.kernels.random import draw_share
+from thrifty.learn.budget_forest.impurities import Impurity
+
+__all__ = ["PlainTree"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A way to divide a node: which of the 256 bins go left."""
+
+    feature: int
+    goes_left: NDArray[np.bool_]
+    cut: int
+
+
+class PlainTree:
+    """A tree that grows.
+
+    Parameters
+    ----------
+    ground : Ground
+        What all trees share.
+    impurity : Impurity
+        Anything with a `value`.
+    classes : int
+        Number of classes.
+    unit : float
+        What one quantum of weight is worth.
+    """
+
+    def __init__(self, ground: Ground, impurity: Impurity, classes: int, unit: float) -> None:
+        self.ground, self.impurity = ground, impurity
+        self.classes, self.unit = classes, unit
+        self.left: list[int] = []
+        self.feature: list[int] = []
+        self.threshold: list[float] = []
+        self.missing_left: list[bool] = []
+        self.counts: list[NDArray[np.int64]] = []
+        self.subsets: list[NDArray[np.uint64]] = []
+
+    def grow(self, rows: NDArray[np.uint32], quanta: NDArray[np.int64], seed: np.uint64) -> Tree:
+        """Grow on `rows` with these packed quanta."""
+        ground = self.ground
+        self.order, self.state = np.arange(len(ground.own)), np.array([seed])
+        bits = len(ground.own) + len(ground.shared)
+        self._leaf(rows, quanta)
+        stack = [(0, rows, quanta, 0, np.zeros((bits + 63) // 64, dtype=np.uint64))]
+        while stack:
+            node, rows, quanta, depth, path = stack.pop()
+            split = None
+            if depth < ground.max_depth:
+                split = self._choose(rows, quanta, path)
+            if split is not None:
+                left = self._divide(node, split, rows, quanta)
+                path = self._with(path, split.feature)
+                child = self.left[node]
+                stack.append((child, rows[left], quanta[left], depth + 1, path))
+                stack.append((child + 1, rows[~left], quanta[~left], depth + 1, path))
+        return self._freeze()
+
+    def _leaf(self, rows: NDArray[np.uint32], quanta: NDArray[np.int64]) -> None:
+        counts = np.zeros((self.classes + 1) // 2, dtype=np.int64)
+        np.add.at(counts, self.ground.slot[rows], quanta)
+        self.left.append(-1)
+        self.feature.append(0)
+        self.threshold.append(0.0)
+        self.missing_left.append(False)
+        self.counts.append(counts)
+
+    def _choose(
+        self, rows: NDArray[np.uint32], quanta: NDArray[np.int64], path: NDArray[np.uint64]
+    ) -> Split | None:
+        """The split of least risk, the first of equals; None where none helps."""
+        weight = self._by_class(rows, quanta)
+        impurity = float(self.impurity.value(weight.sum(axis=0)))
+        if not impurity > 0:
+            return None
+        best, chosen, looked = np.inf, None, 0
+        for k in range(len(self.order)):
+            feature = int(shuffle(self.order, k, self.state))
+            splits = self._splits(feature, rows, weight)
+            if not splits:
+                continue
+            looked += 1
+            least = self._values(splits, self.ground.bins[feature, rows], weight)
+            place = int(np.argmin(least))
+            price = price_of(self.ground, path, feature)
+            if least[place] < impurity and price / (impurity - least[place]) < best:
+                best, chosen = price / (impurity - least[place]), splits[place]
+            if looked >= self.ground.max_features and chosen is not None:
+                break
+        return chosen
+
+    def _by_class(self, rows: NDArray[np.uint32], quanta: NDArray[np.int64]) -> Floats:
+        """Weight of each row in the column of its class."""
+        even, odd = quanta >> HALF, quanta & MASK
+        weight = np.zeros((len(rows), self.classes + 1))
+        place = 2 * self.ground.slot[rows].astype(np.intp)
+        weight[np.arange(len(rows)), place] = even * self.unit
+        weight[np.arange(len(rows)), place + 1] = odd * self.unit
+        return weight[:, : self.classes]
+
+    def _splits(self, feature: int, rows: NDArray[np.uint32], weight: Floats) -> list[Split]:
+        """Every way to divide the rows that counts."""
+        bins = self.ground.bins[feature, rows]
+        if self.ground.categorical[feature]:
+            return [Split(feature, goes, -1) for goes in _leading_sets(bins, weight)]
+        present = np.unique(bins[bins != MISSING])
+        gaps = bool(np.any(bins == MISSING))
+        splits = []
+        for missing_left in (False, True) if gaps else (False,):
+            last = len(present) if gaps and not missing_left else len(present) - 1
+            for cut in self._cuts(feature, present[:last], weight):
+                goes = np.arange(256) <= cut
+                goes[MISSING] = missing_left
+                splits.append(Split(feature, goes, int(cut)))
+        return splits
+
+    def _cuts(
+        self, feature: int, present: NDArray[np.uint8], weight: Floats
+    ) -> NDArray[np.integer]:
+        edges = self.ground.edges[feature, : self.ground.width[feature] - 1]
+        if self.ground.splits != STUMPS or not len(present) or present[0] >= len(edges):
+            return present
+        rows = weight.sum()
+        count = 80 if rows > 2000 else 40 if rows > 500 else 20
+        low, top = int(present[0]), min(int(present[-1]), len(edges) - 1)
+        drawn = np.array([draw_share(self.state) for _ in range(count)])
+        values = edges[low] + drawn * (edges[top] - edges[low])
+        return np.asarray(low + np.searchsorted(edges[low:top], values))
+
+    def _values(self, splits: list[Split], bins: NDArray[np.uint8], weight: Floats) -> Floats:
+        """Impurity that each split leaves: of the worse child, or as expected."""
+        by_bin = np.zeros((256, weight.shape[1]))
+        np.add.at(by_bin, bins, weight)
+        left = np.array([split.goes_left for split in splits]) @ by_bin
+        right = by_bin.sum(axis=0) - left
+        here, rest = self.impurity.value(left), self.impurity.value(right)
+        if self.ground.splits != EXPECTED:
+            return np.maximum(here, rest)
+        share = left.sum(axis=1) / weight.sum()
+        return np.asarray(share * here + (1.0 - share) * rest)
+
+    def _divide(
+        self, node: int, split: Split, rows: NDArray[np.uint32], quanta: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Make `node` a split and add its children; return which rows go left."""
+        bins = self.ground.bins[split.feature, rows]
+        left: NDArray[np.bool_] = split.goes_left[bins]
+        self.left[node], self.feature[node] = len(self.left), split.feature
+        self.threshold[node] = self._threshold(split, bins)
+        weight = (quanta >> HALF) + (quanta & MASK)
+        majority = 2 * weight[left].sum() > weight.sum()
+        gaps = np.any(bins == MISSING)
+        self.missing_left[node] = bool(split.goes_left[MISSING] if gaps else majority)
+        self._leaf(rows[left], quanta[left])
+        self._leaf(rows[~left], quanta[~left])
+        return left
+
+    def _threshold(self, split: Split, bins: NDArray[np.uint8]) -> float:
+        if self.ground.categorical[split.feature]:
+            bits = split.goes_left.copy()
+            bits[MISSING] = False
+            self.subsets.append(np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64))
+            return len(self.subsets) - 1
+        drawn = draw_share(self.state) if self.ground.splits == STUMPS else 0.5
+        return float(threshold_of(self.ground.edges[split.feature], bins, split.cut, drawn))
+
+    def _with(self, path: NDArray[np.uint64], feature: int) -> NDArray[np.uint64]:
+        path = path.copy()
+        group = int(self.ground.group[feature])
+        for bit in (feature, len(self.ground.own) + group) if group >= 0 else (feature,):
+            path[bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
+        return path
+
+    def _freeze(self) -> Tree:
+        return Tree(
+            np.array(self.left, dtype=np.int32), np.array(self.feature, dtype=np.int32),
+            np.array(self.threshold), np.array(self.missing_left), np.array(self.counts),
+            np.array(self.subsets, dtype=np.uint64).reshape(-1, 4),
+        )  # fmt: skip
+
+
+def _leading_sets(bins: NDArray[np.uint8], weight: Floats) -> list[Any]:
+    """Leading parts of the categories present, by their share of the node's largest class."""
+    by_bin = np.zeros((256, weight.shape[1]))
+    np.add.at(by_bin, bins, weight)
+    present = np.flatnonzero(by_bin.sum(axis=1) > 0)
+    share = by_bin[present, by_bin.sum(axis=0).argmax()] / by_bin[present].sum(axis=1)
+    order = present[np.argsort(share, kind="stable")]
+    return [np.isin(np.arange(256), order[:k]) for k in range(1, len(order))]

@@ -1,0 +1,271 @@
+"""Pruning as a closure problem: what each split is worth, and what it makes rows pay.
+
+A pruning keeps splits, each with its parent. Keeping split h saves g_h = e_h - e_left - e_right
+errors. A row pays for a feature (or for entering a group) once, if it meets a kept split that
+reads it; in one tree the topmost such split on the row's way decides, so only it has an arc to
+the pay node of (row, feature). Best at penalty lambda is (000 ch. 4, program IP)::
+
+    min  error / (T W)  +  lambda * (sum of what rows pay) / N
+
+with T trees, W the weight of the rows that errors are counted on, N the rows that pay. Times T W
+it is a maximum closure at the rate mu = lambda T W / N.
+
+A forest with some splits taken back: what pruning leaves, and nothing more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.costs import BoundPrices
+from thrifty.errors import DataError
+from thrifty.kernels.closure import problem as arcs
+from thrifty.kernels.closure.path import all_closures, best_closure
+from thrifty.model import Forest
+from thrifty.model.forest.nodes import INDEX, MISSING_LEFT, is_leaf
+
+__all__ = ["Pruning", "as_mean", "node_gains", "prune"]
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+# Sums of worth, and sums of costs, stay below 2 to this power.
+BITS = 60
+MOST_ARCS = 2**31 - 1
+# Errors of a row add up along its way: room for ways of this length.
+DEEPEST = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Pruning:
+    """A closure problem; `solve` and `penalties` give what to keep, node by node of the forest.
+
+    Attributes
+    ----------
+    number : array (nodes,)
+        Split of the problem that a node belongs to; -1 for leaves and splits never worth it.
+    parent, first, head
+        The problem: parent of each split, and its pay nodes head[first[h]:first[h + 1]].
+    worth, cost : arrays of int64
+        Of the splits, then of the pay nodes.
+    steps : array of int64
+        The part of the cost of the splits that is on no bill: passing them.
+    worth_unit, cost_unit : float
+        Error per row and tree, and mean bill, that one of these counts for.
+    """
+
+    number: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    first: Ints
+    head: NDArray[np.int32]
+    worth: Ints
+    cost: Ints
+    steps: Ints
+    worth_unit: float
+    cost_unit: float
+
+    @classmethod
+    def of(
+        cls,
+        forest: Forest,
+        gain: Ints,
+        worth_unit: float,
+        X: NDArray[np.floating],
+        prices: BoundPrices,
+        step_price: float = 0.0,
+    ) -> Self:
+        """Prune `forest`, whose splits save `gain` errors, for rows X that pay `prices`.
+
+        A tree of which any split is kept costs one evaluation, and every kept split that a row
+        passes costs `step_price`.
+        """
+        parent = arcs.find_parents(forest.nodes["child"])
+        number, above, worth = arcs.chains(parent, arcs.worthy(parent, gain), gain)
+        order = arcs.depth_first(parent, forest.nodes["child"])
+        last, times = _distinct(arcs.ends(forest.leaves(X), parent, number), order)
+        columns, price = _columns(forest, parent, number, prices)
+        kept = number >= 0
+        standing = forest.roots[kept[forest.roots]]
+        most = float(price.sum()) + prices.evaluation * len(standing) + step_price * kept.sum()
+        unit = _unit(len(X) * most)
+        whole, evaluation, step = (_whole(p, unit) for p in (price, prices.evaluation, step_price))
+        degree, slope, passed = arcs.count_arcs(
+            last, parent, number, columns, times, whole, len(above)
+        )
+        _refuse_too_many(degree)
+        cost, first, head = arcs.fill_arcs(
+            last, parent, number, columns, times, whole, degree, len(above)
+        )
+        steps = step * passed
+        slope[number[standing]] += evaluation * len(X)
+        return cls(
+            number, above, first, head, np.concatenate([worth, np.zeros_like(cost)]),
+            np.concatenate([slope + steps, cost]), steps, worth_unit, unit / len(X),
+        )  # fmt: skip
+
+    def solve(self, penalty: float) -> Mask:
+        """Nodes of the forest that still split in the least best pruning, exact."""
+        # As fine as whole numbers can be, so that the rounding of the costs does not matter.
+        total = int(np.maximum(self.worth, 0).sum())
+        fine = 1 << max(0, BITS - total.bit_length())
+        # Beyond 2^BITS nothing that costs is worth it, and infinity times nothing is no number.
+        rate = min(penalty * (self.cost_unit / self.worth_unit) * fine, 2.0**BITS)
+        cost = np.rint(np.minimum(rate * self.cost, 2.0**BITS)).astype(np.int64)
+        weight = self.worth * fine - cost
+        return self.spread(best_closure(self.parent, self.first, self.head, weight))
+
+    @cached_property
+    def rates(self) -> NDArray[np.float64]:
+        """Penalty from which on each split, then each pay node, is out: the whole path at once."""
+        rates = all_closures(self.parent, self.first, self.head, self.worth, self.cost)
+        return np.asarray(rates * (self.worth_unit / self.cost_unit))
+
+    @property
+    def penalties(self) -> NDArray[np.float64]:
+        """Penalty from which on each node of the forest splits no more; 0 for leaves."""
+        return np.append(self.rates[: len(self.parent)], 0.0)[self.number]
+
+    def breakpoints(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Penalties at which the best pruning changes, decreasing, and the mean bill below each.
+
+        Steps are on no bill.
+        """
+        order = np.argsort(-self.rates, kind="stable")
+        rates = self.rates[order]
+        last = np.flatnonzero(np.append(rates[1:] != rates[:-1], True)) if len(rates) else order
+        billed = self.cost.copy()
+        billed[: len(self.steps)] -= self.steps
+        bills = np.cumsum(billed[order])[last].astype(np.float64) * self.cost_unit
+        return rates[last], bills
+
+    def value(self, keep: Mask, penalty: float) -> float:
+        """What the pruning saves of the error, less the penalty of its costs."""
+        kept = np.zeros(len(self.parent), dtype=bool)
+        kept[self.number[keep & (self.number >= 0)]] = True
+        paid = np.zeros(len(self.worth), dtype=bool)
+        paid[: len(kept)] = kept
+        paid[len(kept) + self.head[np.repeat(kept, np.diff(self.first))]] = True
+        saved = float(self.worth[: len(kept)][kept].sum()) * self.worth_unit
+        return saved - penalty * float(self.cost[paid].sum()) * self.cost_unit
+
+    def spread(self, kept: Mask) -> Mask:
+        """From splits of the problem to nodes of the forest."""
+        return np.append(kept, False)[self.number]
+
+
+def node_gains(
+    forest: Forest,
+    X: NDArray[np.floating],
+    codes: Ints,
+    weight: NDArray[np.float64] | None = None,
+) -> tuple[Ints, float]:
+    """Errors that each split saves (0 for leaves) in whole numbers, and what one of them is worth.
+
+    A node answers with its largest value. A node that no row passes saves nothing.
+    """
+    weight = np.ones(len(X)) if weight is None else weight
+    total = float(weight.sum()) * max(len(forest.roots), 1)
+    unit = _unit(DEEPEST * total)
+    whole = _whole(weight, unit)
+    parent = arcs.find_parents(forest.nodes["child"])
+    answer = forest.values.argmax(axis=1)
+    errors = arcs.error_sums(forest.leaves(X), parent, answer, codes, whole)
+    gain = np.zeros(len(parent), dtype=np.int64)
+    split = np.flatnonzero(~is_leaf(forest.nodes))
+    child = forest.nodes["child"][split]
+    gain[split] = errors[split] - errors[child] - errors[child + 1]
+    return gain, unit / total
+
+
+def _whole(price: Any, unit: float) -> Any:
+    return np.rint(price / unit).astype(np.int64)
+
+
+def _refuse_too_many(degree: NDArray[np.int32]) -> None:
+    """Arcs are numbered by int32."""
+    arcs = int(degree.sum(dtype=np.int64))
+    if arcs >= MOST_ARCS:
+        raise DataError(
+            f"validation: {arcs} uses of features by rows in trees are too many to prune for, "
+            f"the limit is {MOST_ARCS}; give fewer rows or fewer trees"
+        )
+
+
+def _unit(total: float) -> float:
+    """Power of two of which `total` holds fewer than 2^BITS."""
+    return math.ldexp(1.0, math.frexp(total)[1] - BITS) if total > 0 else 1.0
+
+
+def _distinct(last: NDArray[np.int32], order: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:
+    """Rows that go different ways, neighbors alike, and how many rows go each way.
+
+    Rows of one subtree of the first tree stand together, so the needs of a split lie close.
+    """
+    if not last.shape[1]:
+        return last[:0], np.zeros(0, dtype=np.int64)
+    # Big-endian bytes compare as the numbers do; where no split is kept, -1 comes first.
+    rank = np.where(last >= 0, order[last] + 1, 0).astype(">i4")
+    keys = rank.view(np.dtype((np.void, rank.itemsize * rank.shape[1])))[:, 0]
+    _, index, times = np.unique(keys, return_index=True, return_counts=True)
+    return last[index], times.astype(np.int64)
+
+
+def _columns(
+    forest: Forest, parent: NDArray[np.int32], number: NDArray[np.int32], prices: BoundPrices
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """What rows pay where: (nodes, 2) columns of feature and group, and the price of a column."""
+    price = np.concatenate([prices.own, prices.shared])
+    feature = (forest.nodes["feature"] & INDEX).astype(np.int64)
+    group = np.where(number >= 0, prices.group[np.where(number >= 0, feature, 0)], -1)
+    marks = np.stack([feature, np.where(group >= 0, len(prices.own) + group, -1)], axis=1)
+    for k in range(2):
+        mark = np.where((number >= 0) & (marks[:, k] >= 0), marks[:, k], -1)
+        mark = np.where(price[mark] > 0, mark, -1)
+        marks[:, k] = np.where(arcs.first_on_path(parent, mark), mark, -1)
+    used, columns = np.unique(np.append(marks, -1), return_inverse=True)
+    return (columns[:-1] - 1).astype(np.int32).reshape(marks.shape), price[used[1:]]
+
+
+def as_mean(forest: Forest) -> Forest:
+    """The same forest with the link "mean": a vote is the mean of votes."""
+    if forest.link != "vote":
+        return forest
+    votes = np.eye(forest.values.shape[1])[forest.values.argmax(axis=1)]
+    return replace(forest, values=votes, link="mean")
+
+
+def prune(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
+    """The forest that splits only at the nodes `keep`, each of which has its parent kept.
+
+    `forest` averages (link "mean"). A tree that splits no more goes to the base: it answers
+    all rows alike and costs no evaluation. Without any split the forest is a constant.
+    """
+    alive = np.zeros(len(forest.nodes), dtype=bool)
+    alive[forest.roots[keep[forest.roots]]] = True
+    child = forest.nodes["child"][keep]
+    alive[child] = alive[child + 1] = True
+    place = np.cumsum(alive) - 1
+    nodes = forest.nodes[alive]
+    split = keep[alive]
+    nodes["child"] = np.where(split, place[nodes["child"]], np.arange(len(nodes)))
+    nodes["threshold"][~split] = np.inf
+    nodes["feature"][~split] = MISSING_LEFT
+    standing = keep[forest.roots]
+    # The mean goes over the trees that stand, so they and the base stand for the others too.
+    total, trees = len(forest.roots), int(standing.sum())
+    share = 1.0 if trees == total else (trees or 1) / total
+    base = (forest.base + forest.values[forest.roots[~standing]].sum(axis=0)) * share
+    return replace(
+        forest,
+        nodes=nodes,
+        values=forest.values[alive] * share,
+        roots=place[forest.roots[standing]].astype(np.int64),
+        outputs=forest.outputs[standing],
+        base=base,
+    )
