@@ -1,6 +1,6 @@
 """Devices with gates: recovery of a planted model, and accuracy by the share of transmissions.
 
-Planted: the regression of 000 sec. 7.1.6, two devices of two features, 2000 rows without noise; the
+Planted: the regression of Nan 2018, sec. 7.1.6, two devices of two features, 2000 rows without noise; the
 descent starts from the truth plus Gaussian noise times a level. Sets: satellite with its four
 spectral bands as devices (nine pixels each) on the division of its source; mfeat with its six
 descriptors as devices, 1400 rows to learn from and 600 to test on. Budgets are fixed beforehand,

@@ -2,7 +2,7 @@
 
 Regret is that in expectation over what the experts say: the mean loss of whom the gate followed, or
 the cost of asking, less that of the best expert. Environment: experts that never ask are wrong with
-chance 1/2, one of them a little less (000 sec. 6.3), and one expert always asks, at the cost.
+chance 1/2, one of them a little less (Nan 2018, sec. 6.3), and one expert always asks, at the cost.
 """
 
 from __future__ import annotations

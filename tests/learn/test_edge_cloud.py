@@ -52,7 +52,7 @@ def codes_of(devices, classes, seed=2):
 
 
 def planted(activation, seed=0, n=2000):
-    """000 sec. 7.1.6: two devices of two features; truth, rows and noise-free targets."""
+    """Nan 2018, sec. 7.1.6: two devices of two features; truth, rows and noise-free targets."""
     devices = devices_of(n, (2, 2), seed, silent=0.0)
     devices = Devices(devices.Z, devices.starts, np.full(n, 1 / n), devices.heard)
     truth = parameters(devices, 1, seed + 100)

@@ -130,7 +130,7 @@ def test_r2_never_decreases_and_ends_at_that_of_all_columns(seed):
     assert seen[-1] == pytest.approx(share(Z, Y, range(5)), abs=1e-9)
 
 
-# --- the guarantee (004 theorem 2.2) ----------------------------------------------
+# --- the guarantee (Kusner et al. 2014, theorem 2.2) ----------------------------------------------
 
 
 def subsets(items):

@@ -1,4 +1,4 @@
-"""Impurities are admissible: never negative, pure -> 0, monotone, supermodular (001 sec. 2.2)."""
+"""Impurities are admissible: never negative, pure -> 0, monotone, supermodular (Nan et al. 2015, sec. 2.2)."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def node_errors(case):
 
 
 class Program:
-    """The linear program of 000 ch. 4: z by node, w by (tree, row, column), w by (row, column)."""
+    """The linear program of Nan 2018, ch. 4: z by node, w by (tree, row, column), w by (row, column)."""
 
     def __init__(self, case):
         self.case, self.nodes = case, len(case.forest.nodes)

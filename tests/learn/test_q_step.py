@@ -65,7 +65,7 @@ def test_no_q_of_a_grid_is_better(name, seed) -> None:
 
 
 def admm(excess, gate, share, rounds=400, rho=5.0):
-    """000 appendix A.1: rows apart, the share as a half-space, and prices that make them agree."""
+    """Nan 2018, appendix A.1: rows apart, the share as a half-space, and prices that make them agree."""
     n = len(excess)
     z, u = np.full(n, share), np.zeros(n)
     grid = np.linspace(-12.0, 12.0, 4001)[:, np.newaxis]

@@ -42,7 +42,7 @@ def table(n=40, seed=1):
 
 
 def plain_score(model, row):
-    """The formula of 000 sec. 7.1, device by device."""
+    """The formula of Nan 2018, sec. 7.1, device by device."""
     z = model.encoding.apply(row[np.newaxis])[0]
     raw, sent = model.base.copy(), []
     for k, columns in enumerate(([0, 3], [2], [4])):

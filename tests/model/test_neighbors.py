@@ -16,7 +16,7 @@ from thrifty.model.sequential.additive_terms import Terms
 from thrifty.model.sequential.base import Asking, Trails
 from thrifty.model.sequential.neighbors import Neighbors
 
-# 000 fig. 2.1: eight points, three features, and the separating plane that is printed there.
+# Nan 2018, fig. 2.1: eight points, three features, and the separating plane that is printed there.
 POINTS = np.array(
     [[1, -1, -1]] * 2 + [[-1, 1, 1]] * 2 + [[-1, 1, -1]] + [[1, 1, 1]] * 3, dtype=np.float64
 )

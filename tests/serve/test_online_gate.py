@@ -24,7 +24,7 @@ def reader(j):
 
 
 def panel(k):
-    """Experts that say what the example holds for them, and one that always asks (000 sec. 6.3)."""
+    """Experts that say what the example holds for them, and one that always asks (Nan 2018, sec. 6.3)."""
     return [*map(reader, range(k - 1)), lambda x: ASK]
 
 
@@ -40,7 +40,7 @@ def serve(gate, rows, label=0):
 
 
 def lower_bound_rows(k, rounds, best, seed):
-    """Losses of 000 sec. 6.3 as what the experts say where the label is 0; and their means."""
+    """Losses of Nan 2018, sec. 6.3 as what the experts say where the label is 0; and their means."""
     gap = (16 * rounds) ** (-1 / 3) * math.log(k - 1) ** (1 / 3)
     means = np.full(k - 1, 0.5)
     means[best] -= gap

@@ -83,7 +83,7 @@ def precision(grades: Floats, scores: Floats, query: NDArray[np.int64], first: i
 def leading_run(grades: Floats, scores: Floats, query: NDArray[np.int64], first: int) -> Floats:
     """Share of the `first` ranks of each query that come before the first irrelevant row.
 
-    This is the "Average Precision@5" of 001 sec. 3 for `first` = 5: 1 if the first five rows are
+    This is the "Average Precision@5" of Nan et al. 2015, sec. 3 for `first` = 5: 1 if the first five rows are
     all relevant, else (j - 1) / 5 with the first irrelevant row at rank j. A query with fewer rows,
     all of them relevant, gets 1.
 

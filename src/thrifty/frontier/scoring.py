@@ -9,10 +9,10 @@
 |                         |                | against the rest                                      |
 | r2                      | regression     | share of the variance explained                       |
 | neg_mean_squared_error  | regression     | minus the mean squared error                          |
-| ndcg@K                  | ranking        | normalized discounted gain (002 eq. 2.20)             |
+| ndcg@K                  | ranking        | normalized discounted gain (Xu 2014, eq. 2.20)             |
 | precision@K             | ranking        | share of relevant rows among the first K (002, 004)   |
 | ap@K                    | ranking        | share of the first K before the first irrelevant row: |
-|                         |                | "Average Precision@5" of 001 sec. 3                   |
+|                         |                | "Average Precision@5" of Nan et al. 2015, sec. 3                   |
 
 A row is relevant if its grade is above 0. A query without a relevant row does not count in ndcg
 (no order of it is better), and counts 0 in precision and ap, which the papers average over all

@@ -11,7 +11,7 @@ one of them; the sets that may go left are the leading parts of that order.
 
 Arrays are passed one by one: taking one out of a record costs as much as counting ten rows.
 
-Admissible impurities of class counts (001 sec. 2.3, 000 sec. 3.4.1), from packed counts.
+Admissible impurities of class counts (Nan et al. 2015, sec. 2.3, Nan 2018, sec. 3.4.1), from packed counts.
 
 Counts of two classes share an int64, the even class in the upper half, so that a histogram adds
 one word a row and two classes need one word. A tally is (rows, words); a function reads one row
@@ -103,7 +103,7 @@ def plain_pairs(form, tally, row):
 
 @lean
 def threshold_pairs(form, tally, row):
-    """001 eq. 11: what exceeds alpha, pair by pair, less alpha squared."""
+    """Nan et al. 2015, eq. 11: what exceeds alpha, pair by pair, less alpha squared."""
     alpha = form.number
     total = 0.0
     for i in range(form.classes):
@@ -117,7 +117,7 @@ def threshold_pairs(form, tally, row):
 
 @lean
 def powers(form, tally, row):
-    """000 eq. 3.13."""
+    """Nan 2018, eq. 3.13."""
     total, rest = 0.0, 0.0
     for k in range(form.classes):
         count = count_of(form, tally, row, k)
@@ -128,7 +128,7 @@ def powers(form, tally, row):
 
 @lean
 def polynomial(form, tally, row):
-    """000 eq. 3.12."""
+    """Nan 2018, eq. 3.12."""
     total = 0.0
     for i in range(len(form.coefficients)):
         term = form.coefficients[i]
@@ -297,7 +297,7 @@ def scan(form, tally, low, high, missing_left):
 
 @lean
 def throw(form, tally, low, high, missing_left, edges, state):
-    """The best of some random cuts, as many as 001 sec. 3 draws for a node of this size."""
+    """The best of some random cuts, as many as Nan et al. 2015, sec. 3 draws for a node of this size."""
     rows = weight_of(tally, TOTAL) * form.unit
     count = 80 if rows > 2000 else 40 if rows > 500 else 20
     top = min(high, len(edges) - 1)

@@ -2,7 +2,7 @@
 
 Dividing rows into those that fit a machine, those that judge it, and those that stop it.
 
-002 sec. 2.2.3: half of the rows train, four tenths validate, one tenth is held out. Lots are
+Xu 2014, sec. 2.2.3: half of the rows train, four tenths validate, one tenth is held out. Lots are
 drawn by a hash of the row, class by class, and shares are of weight. So equal rows stay together,
 none is learnt from and held out at once, and a row of weight two is the same as two rows. The same
 hashes draw the half of the rows that a tree is grown on.

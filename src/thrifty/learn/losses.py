@@ -124,7 +124,7 @@ def _softmax(raw: Floats) -> Floats:
 
 
 class SquaredHinge(_ClassLoss):
-    """Half the squared hinge, each class against the rest (002 sec. 2.2)."""
+    """Half the squared hinge, each class against the rest (Xu 2014, sec. 2.2)."""
 
     link = "hinge"
 

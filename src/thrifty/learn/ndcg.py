@@ -1,4 +1,4 @@
-"""Normalized discounted cumulative gain (002 eq. 2.20)."""
+"""Normalized discounted cumulative gain (Xu 2014, eq. 2.20)."""
 
 from __future__ import annotations
 

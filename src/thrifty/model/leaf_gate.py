@@ -2,7 +2,7 @@
 
 Where the answers of a small boosted model are computed anyway, what its leaves say of a row is
 free. The value of the gate is a weight of each leaf that the row comes to, plus a slope times the
-margin of the model: the distance of the two best classes (003 sec. 7.7).
+margin of the model: the distance of the two best classes (Nan and Saligrama 2017, sec. 7.7).
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def similarity(predictor: Predictor) -> tuple[tuple[int, ...], NDArray[np.float6
     """Nodes where rows exit, and the Jaccard coefficients of what is read on the way to them.
 
     The share of the features that the ways to two exits have in common, of those that either has
-    (002 fig. 3.9).
+    (Xu 2014, fig. 3.9).
     """
     tree = tree_of(predictor)
     reads: dict[int, NDArray[np.bool_]] = {-1: np.zeros(tree.n_features, dtype=bool)}

@@ -1,4 +1,4 @@
-"""How fast an online gate learns and how often it explores (000 sec. 6.2)."""
+"""How fast an online gate learns and how often it explores (Nan 2018, sec. 6.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EXP3.G: a gate that learns while it serves (000 ch. 6, algorithm 6).
+"""EXP3.G: a gate that learns while it serves (Nan 2018, ch. 6, algorithm 6).
 
 Each expert answers an example itself or asks the remote model. Asking costs `cost` and reveals the
 label, hence what every expert would have lost; a local answer reveals nothing. So the gate asks now

@@ -1,4 +1,4 @@
-"""AFR: one model for every budget (002 sec. 2.2, algorithm 4)."""
+"""AFR: one model for every budget (Xu 2014, sec. 2.2, algorithm 4)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A linear support vector machine with squared hinge, on a representation that changes a little.
 
-Its optimum is in closed form given its support vectors (002 sec. 2.2.3): M [b, w] = z, where M is
+Its optimum is in closed form given its support vectors (Xu 2014, sec. 2.2.3): M [b, w] = z, where M is
 the weighted Gram matrix of the dimensions over the support vectors. Between two fits one
 dimension changes and few rows enter or leave the support, so M is mended and not computed anew.
 """

@@ -4,7 +4,7 @@ The validation error that a representation is learnt to lower, and its derivativ
 
 The machine is fitted to the training rows, the error is counted on the validation rows: a change
 of the representation moves both, the first through the closed form of the machine
-(002 eqs. 2.25, 2.28-2.33). Differences to the thesis: its sigmoid in 2.25 lacks the sign of the
+(Xu 2014, eqs. 2.25, 2.28-2.33). Differences to the thesis: its sigmoid in 2.25 lacks the sign of the
 class, and its eq. 2.32 the factors `a` and mu; finite differences say that they belong there.
 """
 

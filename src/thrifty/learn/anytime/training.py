@@ -1,4 +1,4 @@
-"""Learning an anytime representation (002 algorithm 4): the same loops, one machine a class.
+"""Learning an anytime representation (Xu 2014, algorithm 4): the same loops, one machine a class.
 
 Moments of a training become the stages of a frozen model.
 

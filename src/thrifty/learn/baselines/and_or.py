@@ -1,4 +1,4 @@
-"""The AND-OR cascade (M. Dundar and J. Bi, CVPR 2007; 002 sec. 3.7.3).
+"""The AND-OR cascade (M. Dundar and J. Bi, CVPR 2007; Xu 2014, sec. 3.7.3).
 
 All stages are learnt together. A row of class 1 has to pass every stage (AND): it counts with its
 largest loss. A row of class 0 has to be rejected by one of them (OR): it counts with the product

@@ -1,9 +1,9 @@
-"""Early exits by score (B. B. Cambazoglu et al., WSDM 2010; 002 sec. 2.1.4, 2.2.4).
+"""Early exits by score (B. B. Cambazoglu et al., WSDM 2010; Xu 2014, sec. 2.1.4, 2.2.4).
 
 Boosted trees are learnt without regard to prices. A row leaves after a block of trees once it is
 sure enough, so what it saves are the trees, and the features, that it has not come to.
 
-Early exits by proximity (B. B. Cambazoglu et al., WSDM 2010; 002 sec. 2.1.4, 3.7.2).
+Early exits by proximity (B. B. Cambazoglu et al., WSDM 2010; Xu 2014, sec. 2.1.4, 3.7.2).
 
 A row leaves boosted trees early when its score lies too far below those of the best rows. How far
 is too far shrinks from exit to exit: it is ``slack`` at the first and nothing at the last.
@@ -213,7 +213,7 @@ class ProximityExitClassifier(TwoClassRival):
 
 
 def slacks(exits: int) -> NDArray[np.float64]:
-    """Share of the slack that is left at each exit, from 1 down to 0 (002 sec. 2.1.4)."""
+    """Share of the slack that is left at each exit, from 1 down to 0 (Xu 2014, sec. 2.1.4)."""
     return np.asarray(np.arange(exits)[::-1] / max(exits - 1, 1))
 
 

@@ -1,10 +1,10 @@
 """One order for all: every row buys the same features, the first of a greedy list.
 
-Random order: every row buys the first features of a list that was drawn (000 sec. 2.4).
+Random order: every row buys the first features of a list that was drawn (Nan 2018, sec. 2.4).
 
 VoC: buy the feature with which one expects to be surest (T. Gao and D. Koller, NIPS 2011).
 
-As the rival of 000 sec. 2.4: the reward is that of a right class, locally weighted regression
+As the rival of Nan 2018, sec. 2.4: the reward is that of a right class, locally weighted regression
 around the example predicts what is not bought, its ridge is 0.5 and its bandwidth the median
 distance to the training rows.
 """

@@ -81,7 +81,7 @@ class GateRival(Gated):
 class ConfidenceGateClassifier(GateRival):
     """A small boosted model that answers a row itself where its margin is large enough.
 
-    The limit is placed on validation rows, as for the learnt gate (003 sec. 5, 7.7).
+    The limit is placed on validation rows, as for the learnt gate (Nan and Saligrama 2017, sec. 5, 7.7).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Cost-weighted L1: the price of a feature is the price of its weights (002 sec. 2.1.4, 3.3).
+"""Cost-weighted L1: the price of a feature is the price of its weights (Xu 2014, sec. 2.1.4, 3.3).
 
 Cost-weighted L1 for numbers: least squares with the prices as weights of the norm.
 

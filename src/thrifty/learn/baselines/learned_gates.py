@@ -1,4 +1,4 @@
-"""The greedy gate: a local model first, then a gate that tells where it errs (000 sec. 5.4).
+"""The greedy gate: a local model first, then a gate that tells where it errs (Nan 2018, sec. 5.4).
 
 Linear: regression with an L1 norm chooses columns, the local model is refitted on them, and the
 gate is a logistic regression of its errors on the same columns. On leaves: the gate has a weight
@@ -134,7 +134,7 @@ class _SoftLogLoss(LogLoss):
 class DistilledClassifier(GateRival):
     """Boosted trees that learn, half and half, the labels and the answers of an expensive model.
 
-    No row is sent: the expensive model is not part of the frozen one (teacher and student; 000
+    No row is sent: the expensive model is not part of the frozen one (teacher and student; Nan 2018,
     sec. 5.1).
 
     Parameters

@@ -1,8 +1,8 @@
-"""A single cost-sensitive classifier: a CSTC tree of only a root (002 sec. 3.7.2).
+"""A single cost-sensitive classifier: a CSTC tree of only a root (Xu 2014, sec. 3.7.2).
 
-A linear support vector machine on all features (002 sec. 2.2.4): no regard to prices at all.
+A linear support vector machine on all features (Xu 2014, sec. 2.2.4): no regard to prices at all.
 
-Boosting on the features up to a price (002 sec. 2.1.4, "feature subsets").
+Boosting on the features up to a price (Xu 2014, sec. 2.1.4, "feature subsets").
 
 The plainest use of prices: leave out what is dear. One ensemble for each level of price.
 """

@@ -1,4 +1,4 @@
-"""Weights of a linear model that pays for its inputs: one node of CSTC (002 sec. 3.4).
+"""Weights of a linear model that pays for its inputs: one node of CSTC (Xu 2014, sec. 3.4).
 
 Log-loss plus ``penalty`` times the relaxed price: each price times the root of the sum of squares
 of the weights that cause it (eq. 3.12). The root is replaced by a parabola that touches it where

@@ -4,11 +4,11 @@ Impurity + alpha * leaves, least for each tree alone. A leaf more is a split mor
 at once are the same nested problem as in BudgetPrune, with one unit of cost a split and
 nothing shared.
 
-Early stopping: a node that is nearly pure is split no further (000 ch. 4, rival i).
+Early stopping: a node that is nearly pure is split no further (Nan 2018, ch. 4, rival i).
 
 A random forest with fewer trees: the plainest way to a smaller bill.
 
-GreedyPrune: give up one feature after another, everywhere at once (000 ch. 4, rival iii).
+GreedyPrune: give up one feature after another, everywhere at once (Nan 2018, ch. 4, rival iii).
 
 Each step takes back all splits that read one feature, and what hangs below them: the feature
 whose loss costs the fewest errors for the bill that it saves, both on the training rows.

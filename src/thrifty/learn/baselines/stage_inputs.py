@@ -89,7 +89,7 @@ def column_inputs(task: Task) -> StageInputs:
 
 
 def tree_inputs(task: Task, trees: Trees) -> StageInputs:
-    """Values of boosted trees, each divided by its deviation (002 sec. 3.6)."""
+    """Values of boosted trees, each divided by its deviation (Xu 2014, sec. 3.6)."""
     return _of_trees(task, trees.boost(task, trees.binned(task)))
 
 

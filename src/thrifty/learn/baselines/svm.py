@@ -1,4 +1,4 @@
-"""LARS-SVM: the support vectors that LARS picks, left where they are (002 sec. 4.4).
+"""LARS-SVM: the support vectors that LARS picks, left where they are (Xu 2014, sec. 4.4).
 
 Random subset: support vectors drawn blindly, with the best coefficients for them.
 

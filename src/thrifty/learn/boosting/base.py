@@ -1,4 +1,4 @@
-"""GreedyMiser: boosted trees that pay for each feature once (002 sec. 2.1, algorithm 3).
+"""GreedyMiser: boosted trees that pay for each feature once (Xu 2014, sec. 2.1, algorithm 3).
 
 A tree is fitted to the negative gradient by least squares plus lambda times the price of the
 features, and of the entries to groups, that no earlier split has bought (eq. 2.5). Lambda is the

@@ -85,7 +85,7 @@ def _subset(goes_left: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 class Boosting:
-    """An ensemble while it grows (002 algorithm 3).
+    """An ensemble while it grows (Xu 2014, algorithm 3).
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Growing trees: the arrays that live while an ensemble is fitted, and die with it.
 
-Gain is the reduction of the squared error without the 1/2, so lambda of 002 eq. 2.5 enters twice;
+Gain is the reduction of the squared error without the 1/2, so lambda of Xu 2014, eq. 2.5 enters twice;
 it is a price per row, so it is multiplied by the weight of the rows that pay.
 """
 

@@ -123,7 +123,7 @@ class GreedyMiserRanker(GreedyMiser):
         return self._path(self._task(X, y, sample_weight, qid), validation, penalties)
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """Mean NDCG@5 over the queries that have a relevant row (002 eq. 2.20)."""
+        """Mean NDCG@5 over the queries that have a relevant row (Xu 2014, eq. 2.20)."""
         scores = self.predict(X)
         return ndcg(grades(y, len(scores)), scores, queries(qid, len(scores)))
 

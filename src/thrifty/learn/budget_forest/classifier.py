@@ -1,4 +1,4 @@
-"""BudgetRF: a random forest whose trees are grown to be cheap (001, algorithm 1; 000 ch. 3).
+"""BudgetRF: a random forest whose trees are grown to be cheap (001, algorithm 1; Nan 2018, ch. 3).
 
 Each tree takes the split with the least price per impurity removed from the worse child. Trees
 are added until the mean bill passes the budget.
@@ -35,7 +35,7 @@ from thrifty.model import Forest
 
 __all__ = ["BudgetForestClassifier"]
 
-# The thresholds of 001 sec. 3.
+# The thresholds of Nan et al. 2015, sec. 3.
 ALPHAS = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 25.0, 35.0, 45.0)
 # Trees grown between two looks at the budget: enough for the threads, few enough to throw away.
 BATCH = 8

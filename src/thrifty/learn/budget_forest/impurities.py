@@ -1,6 +1,6 @@
 """Admissible impurities: how mixed a set of rows is, such that greedy trees are near the best.
 
-An impurity is admissible (001 sec. 2.2) if it is never negative, 0 for rows of one class, grows
+An impurity is admissible (Nan et al. 2015, sec. 2.2) if it is never negative, 0 for rows of one class, grows
 with the set (monotone) and grows the faster the larger the set is (supermodular). Then the most
 expensive path of a greedy tree costs at most log F + 1 times the least that is possible, where F
 is the impurity of all rows, counted so that the least above 0 is 1. Gini and entropy are not
@@ -56,7 +56,7 @@ class Impurity(ABC):
 
 @dataclass(frozen=True)
 class ThresholdPairs(Impurity):
-    """Pairs of rows of different classes, counted above a threshold (001 eq. 11).
+    """Pairs of rows of different classes, counted above a threshold (Nan et al. 2015, eq. 11).
 
     Sum over pairs of classes of [[n_i - alpha]+ [n_j - alpha]+ - alpha^2]+.
 
@@ -96,7 +96,7 @@ class ThresholdPairs(Impurity):
 
 @dataclass(frozen=True)
 class Powers(Impurity):
-    """(sum of n_i)^l - sum of n_i^l (000 eq. 3.13).
+    """(sum of n_i)^l - sum of n_i^l (Nan 2018, eq. 3.13).
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Powers(Impurity):
 
 @dataclass(frozen=True)
 class Polynomial(Impurity):
-    """Sum of terms, each a product of powers of at least two class counts (000 eq. 3.12).
+    """Sum of terms, each a product of powers of at least two class counts (Nan 2018, eq. 3.12).
 
     Parameters
     ----------

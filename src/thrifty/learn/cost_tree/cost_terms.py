@@ -2,7 +2,7 @@
 
 A term is a price that is paid once if any of its inputs has a weight: the own price of a column
 (its slots), the shared price of a group (the slots of all members), the evaluation of a tree.
-The exact cost counts the terms that are touched (002 eq. 3.9); the relaxed one takes the root of
+The exact cost counts the terms that are touched (Xu 2014, eq. 3.9); the relaxed one takes the root of
 the sum of squares of a term's weights instead (eq. 3.12, 3.22, 3.23).
 """
 

@@ -1,6 +1,6 @@
-"""CSTC: a tree of linear models, each path with features of its own (002 sec. 3.4, 3.6).
+"""CSTC: a tree of linear models, each path with features of its own (Xu 2014, sec. 3.4, 3.6).
 
-CSCC: a cascade of linear classifiers for rare classes (002 sec. 3.5, eq. 3.20 to 3.25).
+CSCC: a cascade of linear classifiers for rare classes (Xu 2014, sec. 3.5, eq. 3.20 to 3.25).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ exact objective is taken.
 
 Learning a soft tree: from the top down at first, then node by node until nothing falls.
 
-Block coordinate descent on the objective (002 algorithm 5): each node in turn is minimized with
+Block coordinate descent on the objective (Xu 2014, algorithm 5): each node in turn is minimized with
 the others fixed, and is kept only where the objective falls, so it never rises.
 """
 
@@ -44,7 +44,7 @@ SPREAD = 3.0
 
 
 def initial_tree(objective: SoftObjective, shape: Shape) -> SoftTree:
-    """Each node as if it were a leaf, from the root down (002 sec. 3.4.3, node initialization)."""
+    """Each node as if it were a leaf, from the root down (Xu 2014, sec. 3.4.3, node initialization)."""
     tree = SoftTree.blank(shape, objective.Z.shape[1])
     linear = objective.linear(tree)
     for node in range(len(shape)):

@@ -1,6 +1,6 @@
 """A tree of linear models as it predicts: hard thresholds, answers apart from routes.
 
-What it is measured by is the exact objective (002 eq. 3.11) without the norm: loss of the answer
+What it is measured by is the exact objective (Xu 2014, eq. 3.11) without the norm: loss of the answer
 that each row gets, plus penalty times the exact bill of its path.
 """
 

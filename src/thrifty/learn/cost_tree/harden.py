@@ -1,7 +1,7 @@
 """From a soft tree to the one that predicts: answers fitted, routes thinned, branches cut.
 
 The relaxed cost chooses what a node may use, but it also shrinks weights, and it lets nodes keep
-inputs that do not pay. Here the exact objective (002 eq. 3.11) decides, with hard thresholds.
+inputs that do not pay. Here the exact objective (Xu 2014, eq. 3.11) decides, with hard thresholds.
 """
 
 from __future__ import annotations

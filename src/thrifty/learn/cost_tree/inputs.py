@@ -1,8 +1,8 @@
-"""What the nodes of a tree weigh: slots of the table, or boosted trees (002 sec. 3.6).
+"""What the nodes of a tree weigh: slots of the table, or boosted trees (Xu 2014, sec. 3.6).
 
 Either gives numbers of unit scale to learn from, the terms of their cost, and the frozen tree.
 
-Boosted trees as inputs of linear models (the boosting trick, 002 sec. 3.6).
+Boosted trees as inputs of linear models (the boosting trick, Xu 2014, sec. 3.6).
 
 The penalty on what the trees read falls while they are grown, so the first trees read little and
 cheap features and the later ones more: a linear model that must save can weigh the first alone.

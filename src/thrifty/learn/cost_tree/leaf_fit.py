@@ -1,6 +1,6 @@
 """Answers of the nodes of a hard tree, fitted to the rows that get them.
 
-Fine-tuning without the cost (002 sec. 3.4.4): the choice of inputs is made, and the relaxed cost
+Fine-tuning without the cost (Xu 2014, sec. 3.4.4): the choice of inputs is made, and the relaxed cost
 has shrunk their weights. A leaf also drops inputs that do not pay by the exact objective.
 
 Which inputs of a leaf pay: backward elimination on the exact objective.

@@ -1,6 +1,6 @@
 """What a soft tree minimizes: expected loss, l1 norm and expected relaxed cost.
 
-Trees weigh the loss of a node by the probability of coming to it (002 eq. 3.13, 3.24), cascades by
+Trees weigh the loss of a node by the probability of coming to it (Xu 2014, eq. 3.13, 3.24), cascades by
 that of exiting there (eq. 3.21, 3.25). Weights of rows add up to one; weights of classes count in
 the loss and not in the cost.
 

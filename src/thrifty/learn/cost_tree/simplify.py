@@ -4,7 +4,7 @@ At a node each row has a price on the left and a price on the right: the loss of
 it would get there, plus the bill. The best threshold is where the sum over the rows is least. An
 input is dropped from the route if, with the best threshold, the rows are not worse off.
 
-Branches that do not pay are cut (002 sec. 3.4.5).
+Branches that do not pay are cut (Xu 2014, sec. 3.4.5).
 
 From the bottom up, a node may become a leaf, or one of its children may take its place; the
 simpler tree stays if the rows that decide are not worse off with it. The thesis prunes the

@@ -1,4 +1,4 @@
-"""A tree of linear models while it learns: every row goes both ways, more or less (002 sec. 3.4).
+"""A tree of linear models while it learns: every row goes both ways, more or less (Xu 2014, sec. 3.4).
 
 A row goes right at a node with probability sigmoid(slope * (value - threshold)) (eq. 3.5). The
 thesis has slope 1; here it is learnt too, because how steep a sigmoid should be depends on the

@@ -1,7 +1,7 @@
 """A node that sends rows on: its weights change the loss here and the traffic everywhere below.
 
 What lies below is fixed while this node moves, so it enters as two numbers for each row: what it
-comes to on the left and on the right (002 eq. 3.18, 3.19). The roots of the cost are replaced by
+comes to on the left and on the right (Xu 2014, eq. 3.18, 3.19). The roots of the cost are replaced by
 parabolas (Lemma 1), what remains goes to L-BFGS with exact gradients, and so on in turn.
 """
 

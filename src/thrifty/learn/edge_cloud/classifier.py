@@ -1,4 +1,4 @@
-"""Edge and cloud: devices that transmit their answers only where it helps (000 sec. 7.1)."""
+"""Edge and cloud: devices that transmit their answers only where it helps (Nan 2018, sec. 7.1)."""
 
 from __future__ import annotations
 

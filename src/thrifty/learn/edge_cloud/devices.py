@@ -1,6 +1,6 @@
 """Which columns each device reads: as the user says, or by the groups of the prices.
 
-What devices and cloud compute together, and the slopes of its losses (000 sec. 7.1).
+What devices and cloud compute together, and the slopes of its losses (Nan 2018, sec. 7.1).
 
 The outputs of an example are ``base + sum over devices k of act(z_k) * h_k``, with the values of
 the gates ``z_k = w_k x_k + b_k`` and the answers ``h_k = v_k x_k + a_k``.

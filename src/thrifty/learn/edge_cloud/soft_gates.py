@@ -116,7 +116,7 @@ class Relaxation:
         return self._by_q(model, q)[1]
 
     def extreme(self, slope: Floats) -> Floats:
-        """The most downhill corner of what the budget allows (end of 000 sec. 7.1.5)."""
+        """The most downhill corner of what the budget allows (end of Nan 2018, sec. 7.1.5)."""
         devices = self.devices
         mass = np.repeat(devices.mass, devices.count)
         worth = slope.ravel() / mass

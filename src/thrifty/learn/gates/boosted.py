@@ -1,7 +1,7 @@
 """ADAPT-GBRT: gate and local model are boosted trees that share what they have bought.
 
 Given q, both are grown anew, tree by tree in turn: first one of the local model, then one of the
-gate, from one purse (000 algorithm 5). Without any row that is sent this is GreedyMiser.
+gate, from one purse (Nan 2018, algorithm 5). Without any row that is sent this is GreedyMiser.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""ADAPT: a gate and a local model, learnt together, before an expensive one (000 ch. 5, 003).
+"""ADAPT: a gate and a local model, learnt together, before an expensive one (Nan 2018, ch. 5, 003).
 
-Alternating minimization: q, then gate and local model, and q again (000 algorithms 4, 5, 7).
+Alternating minimization: q, then gate and local model, and q again (Nan 2018, algorithms 4, 5, 7).
 
 The objective is the mean of the losses that q weighs, the distance of q and gate, and what the
 pair costs. A step that would raise it is not taken: then the search is over.

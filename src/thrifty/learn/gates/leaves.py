@@ -1,4 +1,4 @@
-"""ADAPT-LSTSQ and its logistic sister on the leaves of a small boosted model (003 sec. 7.1, 7.7).
+"""ADAPT-LSTSQ and its logistic sister on the leaves of a small boosted model (Nan and Saligrama 2017, sec. 7.1, 7.7).
 
 The trees stay as they are. The local model relearns what its leaves are worth, the gate has a
 weight of its own for each leaf and one for the margin of the first model. It starts as the

@@ -108,7 +108,7 @@ class LinearFamily(Family):
     def start(
         self, task: GateTask, penalty: float, distance: Distance, random: RandomState
     ) -> list[Pair]:
-        """Logistic regression with a gate of 0, and draws (000 A.2.2, A.2.3)."""
+        """Logistic regression with a gate of 0, and draws (Nan 2018, A.2.2, A.2.3)."""
         bench = Bench.of(self, task, penalty, distance)
         every = bench.logistic(bench.blank())
         first = bench.solved(every, np.zeros(len(task.X)), gated=False)

@@ -153,7 +153,7 @@ class LocalLoss(LogLoss):
         self.weight, self.stays = weight, stays
 
     def derivatives(self, raw: Floats) -> Derivatives:
-        """Of the log-loss, times the chance (000 eq. 5.1)."""
+        """Of the log-loss, times the chance (Nan 2018, eq. 5.1)."""
         if self.stays is None:
             return super().derivatives(raw)
         p = expit(raw) if self.outputs == 1 else softmax(raw, axis=0)
@@ -170,7 +170,7 @@ class LocalLoss(LogLoss):
 
 
 class DistanceLoss(Loss):
-    """Distance of a gate from q (000 eq. 5.2)."""
+    """Distance of a gate from q (Nan 2018, eq. 5.2)."""
 
     damping = 1.0
     link = "sum"

@@ -1,4 +1,4 @@
-"""FMCC: buy the feature that sets most neighbors right (000 ch. 2, algorithm 1).
+"""FMCC: buy the feature that sets most neighbors right (Nan 2018, ch. 2, algorithm 1).
 
 A classifier of one term a feature answers from whatever is bought. The training rows near an
 example on what is bought tell how often such an answer is right, and with which further feature it
@@ -85,7 +85,7 @@ def _first_order(model: Neighbors) -> Whole:
     return np.asarray(moving[np.argsort(-value[moving], kind="stable")], dtype=np.int64)
 
 
-# Near rows when none are asked for: one row in eight, up to the middle size of 000 table 2.1.
+# Near rows when none are asked for: one row in eight, up to the middle size of Nan 2018, table 2.1.
 SHARE, MOST = 8, 125
 
 

@@ -1,4 +1,4 @@
-"""BudgetPrune: the best pruning of a forest for every price of cost (000 ch. 4).
+"""BudgetPrune: the best pruning of a forest for every price of cost (Nan 2018, ch. 4).
 
 Of all prunings, the one with the least error + penalty * mean bill. The program is a maximum
 closure, so one minimum cut solves it; the solutions are nested, so all of them together are one

@@ -3,7 +3,7 @@
 A pruning keeps splits, each with its parent. Keeping split h saves g_h = e_h - e_left - e_right
 errors. A row pays for a feature (or for entering a group) once, if it meets a kept split that
 reads it; in one tree the topmost such split on the row's way decides, so only it has an arc to
-the pay node of (row, feature). Best at penalty lambda is (000 ch. 4, program IP)::
+the pay node of (row, feature). Best at penalty lambda is (Nan 2018, ch. 4, program IP)::
 
     min  error / (T W)  +  lambda * (sum of what rows pay) / N
 

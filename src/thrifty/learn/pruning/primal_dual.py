@@ -1,4 +1,4 @@
-"""The paper's primal-dual for one penalty (000 ch. 4, algorithm 3).
+"""The paper's primal-dual for one penalty (Nan 2018, ch. 4, algorithm 3).
 
 Each tree pays for what its splits need on its own, at duals that the trees agree on step by
 step; given the duals, each tree is pruned alone, bottom up, by dynamic programming, which is the

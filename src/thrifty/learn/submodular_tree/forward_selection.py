@@ -1,11 +1,11 @@
-"""Greedy forward selection in the space of the inputs (004 eq. 7 and 11).
+"""Greedy forward selection in the space of the inputs (Kusner et al. 2014, eq. 7 and 11).
 
 The paper keeps a QR decomposition of the n rows. The same gains come from the Gram matrix: with
 the columns S chosen, a column j explains ``r_j^2 / g_j`` more, where r and g are the products with
 the target and the sums of squares of what S leaves of each column. A Cholesky step updates both
 without a look at the rows.
 
-What a node buys: greedily what explains most per price, until its budget is spent (004 eq. 7).
+What a node buys: greedily what explains most per price, until its budget is spent (Kusner et al. 2014, eq. 7).
 
 A column costs its own price, and the shared price of its group if it is the first of it. Whether a
 group is worth entering is decided for the best part of it as a block: the columns that together

@@ -1,4 +1,4 @@
-"""Growing a tree of least-squares models from the root down (004 algorithm 1).
+"""Growing a tree of least-squares models from the root down (Kusner et al. 2014, algorithm 1).
 
 A grown tree of linear models becoming a frozen one.
 """

@@ -1,4 +1,4 @@
-"""CVM: a support vector machine compressed to a few vectors that are moved (002 chapter 4).
+"""CVM: a support vector machine compressed to a few vectors that are moved (Xu 2014, chapter 4).
 
 LARS picks some of the support vectors; then they move, with their coefficients, until they decide
 as the whole machine does. The cost of a decision is the number of kernel evaluations.

@@ -1,4 +1,4 @@
-"""Moving vectors until few of them decide as the whole machine does (002 eq. 4.10).
+"""Moving vectors until few of them decide as the whole machine does (Xu 2014, eq. 4.10).
 
 What is made small is the squared difference of the decisions on the machine's own support
 vectors, each pair of classes on the vectors of its two classes: what a pair says of other classes

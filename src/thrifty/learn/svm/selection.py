@@ -1,4 +1,4 @@
-"""Choosing support vectors by least angle regression on the least-squares form (002 eq. 4.9).
+"""Choosing support vectors by least angle regression on the least-squares form (Xu 2014, eq. 4.9).
 
 With the bias fixed and the hinge dropped, the machine's objective is that of least squares:
 labels less the bias, explained by the columns of the kernel matrix, plus the squared norm. LARS
@@ -6,7 +6,7 @@ on it takes vectors one at a time, so one run orders them for every size.
 
 Least angle regression with several responses: the order in which vectors enter.
 
-Efron et al. 2004 for one response, as 002 sec. 4.3 has it; Similä and Tikka 2005 for several: the
+Efron et al. 2004 for one response, as Xu 2014, sec. 4.3 has it; Similä and Tikka 2005 for several: the
 correlation of a candidate is the length of its correlations with all responses. The fit moves
 towards the least squares of the active candidates until another has as long a correlation.
 """

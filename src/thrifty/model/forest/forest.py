@@ -14,11 +14,11 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thrifty.model.base import Frozen, Price
 from thrifty.model.forest.descent import descend
-from thrifty.model.forest.nodes import INDEX, audit_forest, is_leaf
+from thrifty.model.forest.nodes import INDEX, audit_forest, empty_nodes, is_leaf
 from thrifty.model.forest.walk import ForestWalk, Outline
 from thrifty.model.links import apply_link
 
@@ -73,6 +73,23 @@ class Forest(Frozen):
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy is built anew, so that its arrays are read-only too.
         return type(self), tuple(getattr(self, name.name) for name in fields(self))
+
+    @classmethod
+    def constant(cls, outputs: ArrayLike, link: str, n_features: int) -> Self:
+        """Build the forest without trees: every row gets the same outputs and reads nothing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from thrifty.model import Forest
+        >>> Forest.constant([0.25, 0.75], "mean", n_features=3).score(np.zeros((1, 3)))
+        array([[0.25, 0.75]])
+        """
+        base = np.asarray(outputs, dtype=np.float64)
+        # Averaged trees have a value for each output, summed trees one for the output they add to.
+        width = len(base) if link in ("mean", "vote") else 1
+        none = np.empty(0, dtype=np.int64)
+        return cls(empty_nodes(0), np.empty((0, width)), none, none, base, link, n_features)
 
     @property
     def n_scores(self) -> int:

@@ -1,6 +1,6 @@
 """Class-wise Gaussian models of what is not bought, fitted anew around each example.
 
-The rival of `Neighbors` in 000 sec. 2.4: the value of a classifier (T. Gao and D. Koller, 2011).
+The rival of `Neighbors` in Nan 2018, sec. 2.4: the value of a classifier (T. Gao and D. Koller, 2011).
 For each class, the features not bought are regressed on the bought ones, with weights that fall
 with the distance to the example. The Gaussians around these lines tell how likely a value is in
 each class, so they update the class probabilities when it comes, and before that how sure one can

@@ -2,7 +2,7 @@
 
 An example buys one feature at a time. The training rows nearest to it on what is bought tell how
 often the answer so far is right for rows like it, and which further feature would make it right
-for most of them (000 ch. 2, algorithm 1). The answer itself comes from the terms of the bought
+for most of them (Nan 2018, ch. 2, algorithm 1). The answer itself comes from the terms of the bought
 features, never from the labels of the neighbors.
 
 One example among its neighbors, in plain NumPy: the walk, and the twin of the kernel.
