@@ -1,4 +1,4 @@
-"""Points and curves made by hand, for tests of what is done with them."""
+"""Points and curves made by hand."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from thrifty.bundle import Predictor, Schema
 from thrifty.costs import Prices
 from thrifty.frontier import Curve, CurvePoint
 from thrifty.model import Forest
-from thrifty.model.forest.nodes import empty_nodes
 
-NONE = np.zeros(0, dtype=np.int64)
-CONSTANT = Forest(empty_nodes(0), np.zeros((0, 1)), NONE, NONE, np.zeros(1), "sum", 1)
+CONSTANT = Forest.constant([0.0], "sum", n_features=1)
 MODEL = Predictor(CONSTANT, Schema.of([[0.0]]), Prices([1.0], unit="CAD").bind(1))
 
 
 def point(bill, quality, name="", **changes):
-    """A point whose rows all have the same bill and gain, unless told otherwise."""
+    """Make a point whose rows all have the same bill and gain, unless given otherwise."""
     given = {
         "learner": "hand",
         "knob": {"name": name} if name else {},

@@ -19,8 +19,8 @@ from thrifty.errors import BudgetError, DataError
 from thrifty.frontier import choose, trace
 from thrifty.frontier.blending import blend, find_keys
 from thrifty.frontier.confidence import upper_bound
-from thrifty.frontier.scoring import quality
-from thrifty.frontier.splits import Rows
+from thrifty.frontier.scoring import find_metric
+from thrifty.learn.dataset import ValidationSet
 from thrifty.model import Blend
 
 RNG = np.random.default_rng(0)
@@ -28,7 +28,7 @@ X = pd.DataFrame(RNG.normal(size=(900, 3)), columns=["cheap", "dear", "noise"])
 VALUE = (X["cheap"] + X["dear"]).to_numpy()
 PRICES = Prices({"cheap": 1.0, "dear": 20.0, "noise": 2.0}, unit="CAD")
 TRAIN, HELD = slice(0, 500), slice(500, 900)
-ROWS = Rows(np.arange(400), X[HELD], VALUE[HELD])
+VALIDATION = (X[HELD], VALUE[HELD])
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def curve():
 @pytest.mark.parametrize("budget", [3.0, 8.0, 15.0])
 def test_a_blend_comes_up_to_the_budget(curve, budget) -> None:
     plain = choose(curve, budget, None)
-    mixed = blend(curve, budget, ROWS, confidence=None)
+    mixed = blend(curve, budget, VALIDATION, confidence=None)
     assert plain.bill < mixed.bill <= budget
     assert mixed.bill == pytest.approx(budget, abs=0.3)
     assert mixed.quality > plain.quality
@@ -49,10 +49,10 @@ def test_a_blend_comes_up_to_the_budget(curve, budget) -> None:
 
 @pytest.mark.parametrize("confidence", [0.9, 0.99])
 def test_a_promised_blend_leaves_little_and_the_surer_the_more(curve, confidence) -> None:
-    mixed = blend(curve, 10.0, ROWS, confidence)
+    mixed = blend(curve, 10.0, VALIDATION, confidence)
     parts = choose(curve, 10.0, confidence)
     assert parts.bill < mixed.bill < 10.0
-    assert mixed.bill > blend(curve, 10.0, ROWS, 0.9999).bill
+    assert mixed.bill > blend(curve, 10.0, VALIDATION, 0.9999).bill
 
 
 def coarse(seed):
@@ -62,12 +62,12 @@ def coarse(seed):
     return table, (table["cheap"] + table["dear"]).to_numpy()
 
 
-def test_where_rows_go_together_the_bills_as_they_are_dealt_are_bounded() -> None:
+def test_where_rows_go_together_the_bills_as_assigned_are_bounded() -> None:
     table, y = coarse(0)
     learner = GreedyMiserRegressor(prices=Prices([1.0, 20.0]), n_estimators=25)
     held = (table[HELD], y[HELD])
     curve = trace(learner, table[TRAIN], y[TRAIN], validation=held)
-    mixed = blend(curve, 10.0, Rows(np.arange(400), *held))
+    mixed = blend(curve, 10.0, held)
     assert mixed.model.model.keys.tolist() == [0]
     assert upper_bound(mixed.bills, 0.95, mixed.ceiling) <= 10.0
     fresh = mixed.model.bill(coarse(1)[0]).mean()
@@ -75,10 +75,12 @@ def test_where_rows_go_together_the_bills_as_they_are_dealt_are_bounded() -> Non
 
 
 def test_the_figures_of_a_blend_are_those_of_its_model(curve) -> None:
-    mixed = blend(curve, 10.0, ROWS)
+    mixed = blend(curve, 10.0, VALIDATION)
     np.testing.assert_array_equal(mixed.bills, mixed.model.bill(X[HELD]))
     assert mixed.bill == mixed.bills.mean()
-    assert mixed.quality == quality("r2", "regression").measure(mixed.model, ROWS)
+    rows = ValidationSet.for_predictor(mixed.model, "regression", *VALIDATION)
+    scores = mixed.model.predict(X[HELD])
+    assert mixed.quality == find_metric("r2", "regression").value(scores, rows)
     assert mixed.bills.max() <= mixed.ceiling <= mixed.model.ceiling
     assert mixed.learner == "blend"
 
@@ -87,12 +89,12 @@ def test_the_bills_of_fresh_rows_keep_the_budget(curve) -> None:
     fresh = pd.DataFrame(
         np.random.default_rng(9).normal(size=(20_000, 3)), columns=["cheap", "dear", "noise"]
     )
-    mixed = blend(curve, 10.0, ROWS)
+    mixed = blend(curve, 10.0, VALIDATION)
     assert 9.5 < mixed.model.bill(fresh).mean() <= 10.0
 
 
 def test_a_blend_is_saved_and_walked(curve, tmp_path) -> None:
-    mixed = blend(curve, 10.0, ROWS)
+    mixed = blend(curve, 10.0, VALIDATION)
     mixed.model.save(tmp_path / "m.thrifty")
     again = load(tmp_path / "m.thrifty")
     walk = again.walk()
@@ -105,20 +107,20 @@ def test_a_blend_is_saved_and_walked(curve, tmp_path) -> None:
 
 
 def test_another_seed_sends_other_rows(curve) -> None:
-    one, other = (blend(curve, 10.0, ROWS, seed=seed) for seed in (0, 100))
+    one, other = (blend(curve, 10.0, VALIDATION, seed=seed) for seed in (0, 100))
     assert np.any(one.bills != other.bills)
     assert other.bill == pytest.approx(one.bill, abs=0.6)
 
 
 def test_a_budget_beyond_the_last_point_needs_no_blend(curve) -> None:
-    assert blend(curve, 100.0, ROWS) is None
+    assert blend(curve, 100.0, VALIDATION) is None
     with pytest.raises(BudgetError):
-        blend(curve, -1, ROWS)
+        blend(curve, -1, VALIDATION)
 
 
 def test_other_rows_than_those_of_the_curve_are_refused(curve) -> None:
-    with pytest.raises(DataError, match="not the held-out rows"):
-        blend(curve, 10.0, Rows(np.arange(400), X[HELD] + 1, VALUE[HELD]))
+    with pytest.raises(DataError, match="not the validation set"):
+        blend(curve, 10.0, (X[HELD] + 1, VALUE[HELD]))
 
 
 def test_classes_of_two_learners_are_blended() -> None:
@@ -129,7 +131,7 @@ def test_classes_of_two_learners_are_blended() -> None:
     }
     held = (X[HELD], y[HELD])
     curve = trace(learners, X[TRAIN], y[TRAIN], validation=held)
-    mixed = blend(curve, 9.0, Rows(np.arange(400), *held))
+    mixed = blend(curve, 9.0, held)
     assert choose(curve, 9.0).bill < mixed.bill <= 9.0
     assert mixed.model.predict_proba(X[HELD]).shape == (400, 3)
 
@@ -139,7 +141,7 @@ def test_rankings_are_not_blended() -> None:
     learner = GreedyMiserRanker(prices=PRICES, n_estimators=5)
     held = (X[HELD], grades[HELD], qid[HELD])
     curve = trace(learner, X[TRAIN], grades[TRAIN], qid=qid[TRAIN], validation=held)
-    assert blend(curve, 10.0, Rows(np.arange(400), *held)) is None
+    assert blend(curve, 10.0, held) is None
 
 
 # --- keys --------------------------------------------------------------------

@@ -13,7 +13,7 @@ from points import MODEL, curve
 
 from thrifty import Point
 from thrifty.errors import BudgetError
-from thrifty.frontier import choose, promised, undominated
+from thrifty.frontier import affordable, choose, pareto_optimal
 from thrifty.frontier.confidence import upper_bound
 
 
@@ -70,7 +70,7 @@ def test_no_point_within_the_budget_beats_the_chosen_one(points, budget) -> None
 
 @given(curves)
 def test_a_point_stays_on_the_frontier_unless_another_beats_it(points) -> None:
-    kept = undominated(points)
+    kept = pareto_optimal(points)
     for p in points:
         beaten = any(
             q.bill <= p.bill
@@ -86,30 +86,30 @@ def test_a_point_stays_on_the_frontier_unless_another_beats_it(points) -> None:
 @given(curves, amounts)
 def test_the_chosen_point_is_on_the_frontier(points, budget) -> None:
     if any(p.bill <= budget for p in points):
-        assert any(choose(points, budget) is p for p in undominated(points))
+        assert any(choose(points, budget) is p for p in pareto_optimal(points))
 
 
 # --- on curves ---------------------------------------------------------------
 
 
 def drawn(mean, quality, seed=0, n=200, **changes):
-    """A point whose bills are 0 or 10 with the given mean, foreseen as they are."""
+    """Make a point whose bills are 0 or 10 with the given mean, on the training rows too."""
     bills = np.where(np.random.default_rng(seed).permutation(n) < n * mean / 10, 10.0, 0.0)
     spread = float(np.sqrt(mean * (10 - mean)))
-    given = {"bills": bills, "ceiling": 10.0, "foreseen": (mean, spread), **changes}
+    given = {"bills": bills, "ceiling": 10.0, "training_bill": (mean, spread), **changes}
     return by_hand.point(bills.mean(), quality, **given)
 
 
 def test_without_a_confidence_the_mean_bill_is_taken_as_it_is() -> None:
     found = curve(by_hand.point(0, 0.5), drawn(4, 0.9), drawn(5, 0.95))
-    assert choose(found, 4.5, None).bill == found.at_budget(4.5).bill == 4
+    assert choose(found, 4.5, None).bill == found.choose(4.5).bill == 4
 
 
 def test_with_a_confidence_a_point_too_near_the_budget_is_left() -> None:
     found = curve(by_hand.point(0, 0.5), drawn(2, 0.8), drawn(4, 0.9), drawn(5, 0.95))
     assert choose(found, 4.5).bill == 2
     assert choose(found, 4.5, confidence=0.5).bill == 4
-    assert found.at_budget(4.5, 0.95).bill == 2
+    assert found.choose(4.5, 0.95).bill == 2
 
 
 def test_a_ceiling_within_the_budget_needs_no_proof() -> None:
@@ -117,29 +117,29 @@ def test_a_ceiling_within_the_budget_needs_no_proof() -> None:
     assert choose(curve(by_hand.point(0, 0.5), sure), 4.5, confidence=0.999) is sure
 
 
-def test_testing_ends_at_the_first_point_that_is_not_sure() -> None:
-    # The second is foreseen to be safer than it is: what comes after it is not looked at.
-    first = drawn(1, 0.8, foreseen=(1.0, 1.0))
-    second = drawn(4.4, 0.9, foreseen=(2.0, 1.0))
-    third = drawn(1, 0.99, foreseen=(3.0, 1.0))
+def test_testing_ends_at_the_first_point_that_is_not_certain() -> None:
+    # The second looks safer on the training rows than it is: what comes after it is not tested.
+    first = drawn(1, 0.8, training_bill=(1.0, 1.0))
+    second = drawn(4.4, 0.9, training_bill=(2.0, 1.0))
+    third = drawn(1, 0.99, training_bill=(3.0, 1.0))
     found = curve(by_hand.point(0, 0.5), first, second, third)
-    assert [p.quality for p in promised(found, 4.5, 0.95)] == [0.5, 0.8]
+    assert [p.quality for p in affordable(found, 4.5, 0.95)] == [0.5, 0.8]
 
 
-def test_the_order_of_testing_does_not_depend_on_held_out_bills() -> None:
-    blocked = drawn(4.4, 0.9, foreseen=(1.0, 1.0))
-    cheap = drawn(0.5, 0.8, foreseen=(2.0, 1.0))
-    assert promised(curve(blocked, cheap), 4.5, 0.95) == ()
+def test_the_order_of_testing_does_not_depend_on_validation_bills() -> None:
+    blocked = drawn(4.4, 0.9, training_bill=(1.0, 1.0))
+    cheap = drawn(0.5, 0.8, training_bill=(2.0, 1.0))
+    assert affordable(curve(blocked, cheap), 4.5, 0.95) == ()
 
 
-def test_points_that_nothing_is_foreseen_of_share_the_doubt() -> None:
-    one = drawn(3, 0.9, foreseen=None)
+def test_points_without_a_training_bill_share_the_error_rate() -> None:
+    one = drawn(3, 0.9, training_bill=None)
     budget = upper_bound(one.bills, 0.95, 10.0) + 1e-6
-    assert promised(curve(one), budget, 0.95) == (one,)
-    assert promised(curve(one, one, one), budget, 0.95) == ()
-    assert promised(curve(one, drawn(9, 0.9)), budget, 0.95) == ()
+    assert affordable(curve(one), budget, 0.95) == (one,)
+    assert affordable(curve(one, one, one), budget, 0.95) == ()
+    assert affordable(curve(one, drawn(9, 0.9)), budget, 0.95) == ()
     third = upper_bound(one.bills, 1 - 0.05 / 3, 10.0) + 1e-6
-    assert len(promised(curve(one, one, one), third, 0.95)) == 3
+    assert len(affordable(curve(one, one, one), third, 0.95)) == 3
 
 
 def test_rows_of_one_cluster_are_one_observation() -> None:
@@ -151,7 +151,7 @@ def test_rows_of_one_cluster_are_one_observation() -> None:
     assert choose(curve(base, point, clusters=clusters), 5.5, 0.95) is base
 
 
-def test_a_promise_is_kept_after_the_choice_as_often_as_it_says() -> None:
+def test_the_budget_is_met_after_the_choice_as_often_as_it_says() -> None:
     """Forty points around the budget, of which the luckiest look cheap."""
     rng = np.random.default_rng(0)
     means = np.linspace(2, 6, 40)
@@ -161,13 +161,13 @@ def test_a_promise_is_kept_after_the_choice_as_often_as_it_says() -> None:
         trained = rng.binomial(500, means / 10) / 50
         points = [
             drawn(m, quality, bills=rng.choice([0.0, 10.0], p=[1 - m / 10, m / 10], size=150),
-                  foreseen=(t, math.sqrt(t * (10 - t))), knob={"mean": m})
+                  training_bill=(t, math.sqrt(t * (10 - t))), knob={"mean": m})
             for quality, (m, t) in enumerate(zip(means, trained, strict=True))
         ]  # fmt: skip
         found = curve(
             by_hand.point(0, -1, knob={"mean": 0}),
             *(by_hand.point(p.bills.mean(), p.quality, bills=p.bills, ceiling=10.0,
-                            foreseen=p.foreseen, knob=p.knob) for p in points),
+                            training_bill=p.training_bill, knob=p.knob) for p in points),
         )  # fmt: skip
         for confidence in broken:
             broken[confidence] += choose(found, 4.0, confidence).knob["mean"] > 4.0
@@ -178,7 +178,7 @@ def test_a_promise_is_kept_after_the_choice_as_often_as_it_says() -> None:
 def test_an_unkept_budget_names_the_cheapest_point_and_what_it_may_cost() -> None:
     found = curve(drawn(4, 0.9), drawn(6, 0.95))
     with pytest.raises(
-        BudgetError, match=r"sure .*CAD 4\.10.*hand, costs CAD 4\.00.*at most CAD 4"
+        BudgetError, match=r"certain enough .*CAD 4\.10.*hand, costs CAD 4\.00.*at most CAD 4"
     ):
         choose(found, 4.1)
     with pytest.raises(BudgetError, match=r"at most CAD 1\.00.*hand, costs CAD 4\.00"):
@@ -195,15 +195,15 @@ def test_an_infinite_budget_takes_the_best_of_all() -> None:
     assert choose(curve(by_hand.point(0, 0.5), drawn(4, 0.9)), math.inf).quality == 0.9
 
 
-def gained(bill, right, clarity):
+def gained(bill, right, neg_brier):
     gains = np.zeros(100)
     gains[:right] = 1.0
     np.random.default_rng(right).shuffle(gains)
-    clear = np.full(100, float(clarity))
-    return by_hand.point(bill, right / 100, gains=gains, clarity=clear, bills=np.full(100, bill))
+    clear = np.full(100, float(neg_brier))
+    return by_hand.point(bill, right / 100, gains=gains, neg_brier=clear, bills=np.full(100, bill))
 
 
-def test_of_points_that_are_level_the_one_of_the_clearest_probabilities_is_chosen() -> None:
+def test_of_points_that_are_level_the_one_with_the_best_brier_score_is_chosen() -> None:
     lucky, steady, worse = gained(3, 80, -0.4), gained(4, 78, -0.3), gained(2, 50, -0.1)
     assert choose(curve(lucky, steady, worse), 9) is steady
     assert choose(curve(lucky, worse), 9) is lucky

@@ -13,7 +13,7 @@ from points import curve, point
 
 from thrifty.errors import BudgetError, DataError
 from thrifty.frontier import Curve
-from thrifty.frontier.curve_file import pack_curve, unpack_curve
+from thrifty.frontier.curve import area, step
 
 amounts = st.integers(0, 8).map(float)
 curves = st.lists(st.builds(point, amounts, amounts), min_size=1, max_size=14).map(
@@ -77,7 +77,9 @@ def test_a_curve_of_one_learner_is_taken_out_of_a_merged_one() -> None:
 
 def test_curves_of_other_rows_or_scorings_are_not_merged() -> None:
     one = curve(point(0, 0.5), data="a")
-    with pytest.raises(DataError, match=r"2 problems(?s:.*)'accuracy' and 'roc_auc'(?s:.*)rows"):
+    with pytest.raises(
+        DataError, match=r"2 problems(?s:.*)'accuracy' and 'roc_auc'(?s:.*)the validation set"
+    ):
         one + curve(point(0, 0.5), data="b", scoring="roc_auc")
     with pytest.raises(DataError, match="no curves to merge"):
         Curve.merge([])
@@ -90,10 +92,10 @@ def test_a_curve_without_points_is_refused() -> None:
 
 def test_the_cheapest_point_of_a_quality_is_found() -> None:
     found = curve(point(0, 0.5), point(3, 0.9), point(5, 0.85), point(9, 0.95))
-    assert found.at_quality(0.85).bill == 3
-    assert found.at_quality(-1).bill == 0
+    assert found.cheapest(0.85).bill == 3
+    assert found.cheapest(-1).bill == 0
     with pytest.raises(BudgetError, match=r"accuracy 0\.99; the best, hand, has 0\.95.*CAD 9\.00"):
-        found.at_quality(0.99)
+        found.cheapest(0.99)
 
 
 def test_a_cap_keeps_the_points_whose_every_bill_is_within_it() -> None:
@@ -107,7 +109,7 @@ def test_a_cap_keeps_the_points_whose_every_bill_is_within_it() -> None:
 def test_a_chosen_point_is_marked() -> None:
     found = curve(point(0, 0.5), point(3, 0.9))
     assert found.chosen is None
-    assert found.choosing(found.points[1]).frame()["chosen"].tolist() == [False, True]
+    assert found.with_chosen(found.points[1]).frame()["chosen"].tolist() == [False, True]
 
 
 def test_the_area_is_the_mean_quality_over_the_budgets() -> None:
@@ -134,19 +136,60 @@ def test_a_curve_tells_what_it_is() -> None:
     assert told == "Curve(2 points of hand; best accuracy 0.900 at CAD 3.00 of CAD 100.00)"
 
 
-@pytest.mark.parametrize("clusters", [None, np.arange(20) // 2])
-def test_a_curve_is_written_and_read_back(clusters) -> None:
-    points = [
-        point(k, 0.1 * k, "x", foreseen=(1.0, 0.5), clarity=np.arange(20.0) - k) for k in range(3)
-    ]
-    found = curve(*points, data="abc", clusters=clusters)
-    data = pack_curve(found, {"name": "hand"})
-    again, settings = unpack_curve(data)
-    assert settings == {"name": "hand"}
-    assert pack_curve(again, settings) == data
-    assert repr(again) == repr(found) and again.data == "abc"
-    for one, other in zip(again.points, found.points, strict=True):
-        assert (one.knob, one.foreseen, one.ceiling) == (other.knob, other.foreseen, other.ceiling)
-        np.testing.assert_array_equal(one.clarity, other.clarity)
-        np.testing.assert_array_equal(one.bills, other.bills)
-    assert (again.clusters is None) == (clusters is None)
+# --- area ---------------------------------------------------------------------
+
+FULL = 40.0
+
+
+def test_the_area_by_hand() -> None:
+    # From 2 % to 10 % the constant, from there to 50 % the second, then the third.
+    bills, qualities = [0.0, 4.0, 20.0], [0.5, 0.7, 0.9]
+    log = (0.5 * np.log(5) + 0.7 * np.log(5) + 0.9 * np.log(2)) / np.log(50)
+    assert area(bills, qualities, FULL) == pytest.approx(log)
+    linear = (0.5 * 0.08 + 0.7 * 0.4 + 0.9 * 0.5) / 0.98
+    assert area(bills, qualities, FULL, scale="linear") == pytest.approx(linear)
+
+
+@given(
+    shares=st.lists(st.floats(0, 1.5), max_size=6),
+    qualities=st.lists(st.floats(-2, 1), min_size=7, max_size=7),
+    scale=st.sampled_from(["log", "linear"]),
+)
+def test_the_area_is_the_mean_of_the_steps(shares, qualities, scale) -> None:
+    bills = np.array([0.0, *sorted(shares)]) * FULL
+    qualities = qualities[: len(bills)]
+    grid = np.geomspace(0.02, 1, 2_001) if scale == "log" else np.linspace(0.02, 1, 2_001)
+    middles = np.sqrt(grid[1:] * grid[:-1]) if scale == "log" else (grid[1:] + grid[:-1]) / 2
+    mean = np.mean([step(bills, qualities, share * FULL) for share in middles])
+    assert area(bills, qualities, FULL, scale=scale) == pytest.approx(mean, abs=0.02)
+
+
+def test_a_constant_curve_has_its_quality_as_area() -> None:
+    assert area([0.0, 3.0], [0.6, 0.6], FULL) == pytest.approx(0.6)
+    assert area([0.0], [0.6], FULL) == pytest.approx(0.6)
+
+
+def test_points_beyond_the_range_do_not_count() -> None:
+    assert area([0.0, 0.1, 99.0], [0.1, 0.8, 1.0], FULL) == pytest.approx(0.8)
+
+
+def test_where_all_is_free_every_budget_affords_the_best() -> None:
+    assert area([0.0, 0.0], [0.5, 0.9], 0.0) == 0.9
+
+
+def test_a_budget_below_every_point_buys_nothing() -> None:
+    assert np.isnan(step([1.0], [0.5], 0.9))
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ({"scale": "cubic"}, "scale: 'cubic' is not one of log, linear"),
+        ({"low": 0.0}, "not a range on the log scale"),
+        ({"low": 0.5, "high": 0.5}, "not a range"),
+        ({"scale": "linear", "low": -0.1}, "not a range on the linear scale"),
+    ],
+)
+def test_a_range_that_is_none_is_refused(wrong, words) -> None:
+    with pytest.raises(ValueError, match=words):
+        area([0.0], [0.5], FULL, **wrong)

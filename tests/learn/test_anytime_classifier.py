@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from sklearn.linear_model import LogisticRegression
 
 from thrifty import AnytimeClassifier, Prices, load
 from thrifty.data import noisy_xor
@@ -17,8 +16,6 @@ from thrifty.errors import DataError
 from thrifty.learn.anytime.hinge_svm import HingeSvm
 from thrifty.learn.anytime.representation import slopes, soft_error
 from thrifty.learn.anytime.training import STAGES, Snapshot, moderate
-from thrifty.learn.calibration import platt
-from thrifty.learn.folds import divide, half, lots_of
 
 PRICES = Prices([1, 2, 4, 0, 3, 3], groups={"lab": [4, 5]}, shared={"lab": 2.0}, evaluation=0.001)
 SMALL = {"dimensions": 3, "n_estimators": 3, "max_depth": 3, "min_samples_leaf": 5}
@@ -124,32 +121,6 @@ def test_a_machine_with_one_class_answers_it():
 # --- probabilities
 
 
-def test_platt_scaling_of_many_rows_is_logistic_regression():
-    rng = np.random.default_rng(0)
-    outputs = rng.normal(size=(20_000, 1))
-    codes = (rng.random(20_000) < 1 / (1 + np.exp(-2 * outputs[:, 0] + 0.5))).astype(np.int64)
-    scale, offset = platt(outputs, codes, np.ones(len(codes)), 2)
-    due = LogisticRegression(C=1e6).fit(outputs, codes)
-    assert scale == pytest.approx(due.coef_.item(), abs=0.01)
-    assert offset.item() == pytest.approx(due.intercept_.item(), abs=0.01)
-
-
-def test_platt_scaling_of_three_classes_finds_the_scale():
-    rng = np.random.default_rng(0)
-    outputs = rng.normal(size=(20_000, 3))
-    noise = rng.gumbel(size=outputs.shape)
-    codes = (3.0 * outputs + [0.0, 0.5, 1.0] + noise).argmax(axis=1)
-    scale, offset = platt(outputs, codes, np.ones(len(codes)), 3)
-    assert scale == pytest.approx(3.0, abs=0.1)
-    np.testing.assert_allclose(offset - offset[0], [0.0, 0.5, 1.0], atol=0.1)
-
-
-def test_outputs_that_point_the_wrong_way_are_not_believed():
-    codes = np.array([0, 1] * 10)
-    scale, _ = platt(1.0 - 2.0 * codes[:, np.newaxis], codes, np.ones(20), 2)
-    assert scale == 0.0
-
-
 def test_probabilities_of_every_stage_are_calibrated():
     X, y = draw(5, 3000, labels=(0, 1))
     fitted = AnytimeClassifier(random_state=0, dimensions=5, n_estimators=5).fit(X[:2000], y[:2000])
@@ -159,42 +130,6 @@ def test_probabilities_of_every_stage_are_calibrated():
             here = (p >= low) & (p <= high)
             if here.sum() > 100:
                 assert p[here].mean() == pytest.approx(y[2000:][here].mean(), abs=0.12)
-
-
-# --- dividing the rows
-
-
-def test_equal_rows_stay_together_and_classes_are_divided_alike():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 40, size=(400, 1)).astype(float)
-    X[:5] = np.nan
-    codes = (X[:, 0] > 20).astype(np.int64)
-    order, starts = divide(X, codes, None, seed=3)
-    parts = np.split(order, starts)
-    seen = [set(np.nan_to_num(X[part, 0], nan=-1.0)) for part in parts]
-    assert not (seen[0] & seen[1] or seen[0] & seen[2] or seen[1] & seen[2])
-    for code in (0, 1):
-        share = np.mean(codes[parts[0]] == code) / np.mean(codes == code)
-        assert 0.7 < share < 1.3
-
-
-def test_a_weight_of_two_divides_as_two_rows_do():
-    X = np.random.default_rng(0).normal(size=(50, 2))
-    codes = np.arange(50) % 3
-    weight = np.where(np.arange(50) < 20, 2.0, 1.0)
-    order, starts = divide(X, codes, weight, seed=0)
-    again, ends = divide(np.r_[X, X[:20]], np.r_[codes, codes[:20]], None, seed=0)
-    for part, twin in zip(np.split(order, starts), np.split(again, ends), strict=True):
-        assert set(part) == {row if row < 50 else row - 50 for row in twin}
-
-
-def test_halves_differ_from_draw_to_draw_and_equal_rows_stay_together():
-    X = np.random.default_rng(0).normal(size=(2000, 2))
-    lots = lots_of(np.r_[X, X], seed=0)
-    first, second = half(lots, 0), half(lots, 1)
-    np.testing.assert_array_equal(first[:2000], first[2000:])
-    for share in (first.mean(), second.mean(), np.mean(first != second)):
-        assert share == pytest.approx(0.5, abs=0.05)
 
 
 # --- the XOR data of the thesis

@@ -148,7 +148,7 @@ def test_what_is_on_the_path_wins_ties():
     model = BudgetForestClassifier(n_estimators=10, random_state=0, max_features=1.0).fit(X, y)
     for tree in range(10):
         alone = model.model_.leaves(X)[tree]
-        read = model.model_.spread(model.model_.paths[alone])
+        read = model.model_.unpack_paths(model.model_.paths[alone])
         assert read[:, :12].sum(axis=1).max() == 1
 
 

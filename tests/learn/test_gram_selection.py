@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thrifty.costs import Prices
-from thrifty.learn.boosting.purchases import Bought
+from thrifty.learn.purchases import Purchases
 from thrifty.learn.submodular_tree.forward_selection import Buyer, Explainer, Layout
 from thrifty.learn.submodular_tree.gram import Gram
 from thrifty.learn.submodular_tree.least_squares import least_squares
@@ -43,7 +43,7 @@ def share(Z, Y, columns):
 
 
 def buyer_of(gram, layout, prices, mass=np.inf):
-    return Buyer(Explainer.of(gram, layout), Bought(prices, 0, "model"), mass)
+    return Buyer(Explainer.of(gram, layout), Purchases(prices, 0, "model"), mass)
 
 
 def greedy(Z, Y, prices, weight=None):
@@ -190,7 +190,7 @@ def test_a_block_that_does_not_fit_is_not_counted_on():
 def test_a_group_is_paid_once_and_parents_have_paid():
     Z, Y = group_case()
     prices = Prices([1.0, 1.0, 4.0], groups={"g": [0, 1]}, shared={"g": 3.0}).bind(3)
-    bought = Bought(prices, 0, "model")
+    bought = Purchases(prices, 0, "model")
     bought.features[0] = 1
     explainer = Explainer.of(Gram.of(Z, Y), Layout(np.arange(3), 3))
     buyer = Buyer(explainer, bought, 4000.0)

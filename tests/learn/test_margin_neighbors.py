@@ -31,7 +31,7 @@ def examples(X, y, categories=None):
 
 
 def totals(terms, X):
-    return terms.offset + terms.of(X).sum(axis=1)
+    return terms.offset + terms.evaluate(X).sum(axis=1)
 
 
 # --- the terms add up to the classifier
@@ -71,7 +71,7 @@ def test_every_term_has_mean_zero_over_the_values_that_came(base):
     X, y = draw(2)
     X[:60, 1] = np.nan
     X = np.column_stack([X, np.arange(len(X)) % 3])
-    terms = BASES[base](examples(X, y, [0, 0, 0, 0, 0, 3]), SETTINGS).of(X)[:, :, 0]
+    terms = BASES[base](examples(X, y, [0, 0, 0, 0, 0, 3]), SETTINGS).evaluate(X)[:, :, 0]
     means = [terms[~np.isnan(X[:, j]), j].mean() for j in range(X.shape[1])]
     np.testing.assert_allclose(means, 0.0, atol=1e-9)
 
@@ -80,7 +80,7 @@ def test_every_term_has_mean_zero_over_the_values_that_came(base):
 def test_a_value_that_was_never_missing_is_missed_at_its_mean(base):
     X, y = draw(3)
     terms = BASES[base](examples(X, y), SETTINGS)
-    assert (terms.of(np.full((1, X.shape[1]), np.nan)) == 0.0).all()
+    assert (terms.evaluate(np.full((1, X.shape[1]), np.nan)) == 0.0).all()
 
 
 # --- choosing
@@ -102,7 +102,7 @@ def test_the_first_question_is_the_best_single_feature_on_the_training_rows():
     X, y = draw(5)
     order = MarginNeighborsClassifier(base="logistic").fit(X, y).model_.order
     terms = MarginNeighborsClassifier(base="logistic").fit(X, y).model_.terms
-    alone = (terms.offset + terms.of(X))[:, :, 0] > 0
+    alone = (terms.offset + terms.evaluate(X))[:, :, 0] > 0
     right = (alone == y[:, np.newaxis]).mean(axis=0)
     assert right[order].tolist() == sorted(right, reverse=True)
 
@@ -137,14 +137,14 @@ def test_what_is_free_costs_nothing_in_the_choice():
     X, y = draw(8)
     free = Prices([0.0] * 5)
     model = MarginNeighborsClassifier(free, "logistic").fit(X, y)
-    assert (model.model_.toll == 0.0).all()
+    assert (model.model_.weighted_price == 0.0).all()
     assert (model.bill(X) == 0.0).all()
 
 
 def test_a_lower_threshold_never_buys_more():
     X, y = draw(9)
     model = MarginNeighborsClassifier(base="logistic").fit(X, y).model_
-    used = [model.until(threshold).used(X) for threshold in (0.0, 0.6, 0.8, 0.95, 1.0)]
+    used = [model.with_threshold(threshold).used(X) for threshold in (0.0, 0.6, 0.8, 0.95, 1.0)]
     assert not used[0].any() and used[-1].all()
     assert all((less <= more).all() for less, more in pairwise(used))
 
@@ -152,8 +152,8 @@ def test_a_lower_threshold_never_buys_more():
 def test_the_estimate_is_near_the_accuracy():
     X, y = draw(10, n=1500)
     model = MarginNeighborsClassifier(base="logistic", n_neighbors=60).fit(X[:800], y[:800])
-    trails = model.model_.until(1.0).trails(X[800:])
-    right = (trails.winner == y[800:, np.newaxis]).mean(axis=0)
+    trails = model.model_.with_threshold(1.0).run(X[800:])
+    right = (trails.predicted == y[800:, np.newaxis]).mean(axis=0)
     np.testing.assert_allclose(trails.estimate.mean(axis=0), right, atol=0.04)
 
 
@@ -186,7 +186,7 @@ def test_the_path_takes_thresholds_and_begins_with_the_largest_class():
 def test_a_path_shares_the_training_rows():
     X, y = draw(15)
     points = list(MarginNeighborsClassifier(base="logistic").path(X, y, validation=(X, y)))
-    assert len({id(point.model.model.places) for point in points}) == 1
+    assert len({id(point.model.model.coordinates) for point in points}) == 1
 
 
 # --- tables

@@ -30,7 +30,7 @@ def tree_of(**settings):
 
 
 def columns_of(tree, node):
-    return set(tree.encoding.columns[tree.slots[tree.starts[node] : tree.starts[node + 1]]])
+    return set(tree.encoding.columns[tree.inputs[tree.starts[node] : tree.starts[node + 1]]])
 
 
 # --- what nodes buy ---------------------------------------------------------------
@@ -75,10 +75,10 @@ def test_coefficients_are_least_squares_on_the_rows_of_each_node():
     visited = tree.visited(X)
     for node in range(len(tree.left)):
         rows, span = visited[:, node], slice(tree.starts[node], tree.starts[node + 1])
-        Z = (X[rows] - tree.encoding.centers[0] * 0)[:, tree.encoding.columns[tree.slots[span]]]
+        Z = (X[rows] - tree.encoding.centers[0] * 0)[:, tree.encoding.columns[tree.inputs[span]]]
         A = np.column_stack([np.ones(rows.sum()), Z])
         due = A @ np.linalg.lstsq(A, y[rows], rcond=None)[0]
-        inputs = tree.nodes[node].slots.read(X, np.flatnonzero(rows))
+        inputs = tree.nodes[node].inputs.read(X, np.flatnonzero(rows))
         assert np.allclose(inputs @ tree.weights[span, 0] + tree.bias[node, 0], due)
 
 

@@ -1,8 +1,8 @@
-"""What one would do without Thrifty, to measure a choice against.
+"""What one would do without Thrifty, to compare a choice with.
 
-Each is plain boosting, stopped early on the validation rows, and is told by its figures on the
-test rows: with every feature fetched for every row, with only those that the trees read, and on
-the cheapest features that the budget buys for everyone.
+Each baseline is plain boosting with early stopping on the validation set, measured on the test set:
+with every feature fetched for every row, with only the features that the trees read, and on the
+cheapest features that the budget buys for every row.
 """
 
 from __future__ import annotations
@@ -14,19 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
-from thrifty.bundle import Predictor
 from thrifty.costs import BoundPrices
-from thrifty.frontier.scoring import Quality
-from thrifty.frontier.splits import Rows
+from thrifty.frontier.scoring import Metric
+from thrifty.learn.dataset import TrainingSet, ValidationSet
 
 __all__ = ["Baseline", "baselines", "cheapest"]
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """Mean bill and quality on the test rows of one way to do without prices."""
+    """Number of features, mean bill and quality of one baseline on the test set."""
 
     name: str
     features: int
@@ -37,36 +35,46 @@ class Baseline:
 def baselines(
     learner: Any,
     prices: BoundPrices,
-    parts: dict[str, Rows],
-    measure: Quality,
+    train: TrainingSet,
+    validation: ValidationSet,
+    test: ValidationSet,
+    metric: Metric,
     budget: float,
 ) -> Iterator[Baseline]:
-    """Learn the baselines on the training rows and measure them on the test rows.
+    """Train the baselines and measure them on the test set.
 
     Parameters
     ----------
     learner : estimator
-        Learns without prices; stops early on validation rows.
+        Trained without prices; stops early on the validation set.
     prices : BoundPrices
         The prices of all features.
-    parts : dict of Rows
-        The rows "train", "validation" and "test".
-    measure : Quality
+    train : TrainingSet
+    validation, test : ValidationSet
+    metric : Metric
     budget : float
     """
-    model, test = _learnt(learner, parts), parts["test"]
-    quality, used = measure.measure(model, test), model.used(test.X)
+    model = clone(learner).fit(train, None, validation=validation).model_
+    quality, used = metric.value(model.score(test.X), test), model.used(test.X)
     evaluation = prices.evaluation * float(model.evaluations(test.X).mean())
     yield Baseline("all features fetched", len(prices.own), prices.full + evaluation, quality)
     bill = float(prices.bill(used).mean()) + evaluation
     yield Baseline("plain boosting", int(used.any(axis=0).sum()), bill, quality)
     columns = cheapest(prices, budget)
     if 0 < len(columns) < len(prices.own):
-        yield _on_columns(learner, prices, parts, measure, columns)
+        narrow = train.take_columns(columns)
+        held_out, rows = validation.take_columns(columns), test.take_columns(columns)
+        model = clone(learner).fit(narrow, None, validation=held_out).model_
+        used = np.zeros((len(test), len(prices.own)), dtype=bool)
+        used[:, columns] = model.used(rows.X)
+        bill = float(prices.bill(used, model.evaluations(rows.X)).mean())
+        quality = metric.value(model.score(rows.X), rows)
+        name = "plain boosting on the cheapest"
+        yield Baseline(name, int(used.any(axis=0).sum()), bill, quality)
 
 
 def cheapest(prices: BoundPrices, budget: float) -> NDArray[np.intp]:
-    """The features, cheapest first, whose bill together is within the budget.
+    """Return the features, cheapest first, whose total price is within the budget, in order.
 
     Examples
     --------
@@ -86,31 +94,3 @@ def cheapest(prices: BoundPrices, budget: float) -> NDArray[np.intp]:
         bought.add(feature)
         spent += price
     return np.array(sorted(bought), dtype=np.intp)
-
-
-def _on_columns(
-    learner: Any,
-    prices: BoundPrices,
-    parts: dict[str, Rows],
-    measure: Quality,
-    columns: NDArray[np.intp],
-) -> Baseline:
-    narrow = {
-        name: Rows(rows.index, _safe_indexing(rows.X, columns, axis=1), rows.y, rows.qid)
-        for name, rows in parts.items()
-    }
-    model, test = _learnt(learner, narrow), narrow["test"]
-    used = np.zeros((len(test), len(prices.own)), dtype=bool)
-    used[:, columns] = model.used(test.X)
-    bill = float(prices.bill(used, model.evaluations(test.X)).mean())
-    name = "plain boosting on the cheapest"
-    return Baseline(name, int(used.any(axis=0).sum()), bill, measure.measure(model, test))
-
-
-def _learnt(learner: Any, parts: dict[str, Rows]) -> Predictor:
-    train, rows = parts["train"], parts["validation"]
-    queries = {} if train.qid is None else {"qid": train.qid}
-    held_out = (rows.X, rows.y) if rows.qid is None else (rows.X, rows.y, rows.qid)
-    fitted = clone(learner).fit(train.X, train.y, validation=held_out, **queries)
-    predictor: Predictor = fitted.predictor_
-    return predictor

@@ -1,4 +1,4 @@
-"""What the three budget estimators share: divide the rows, race the learners, choose a point."""
+"""What the three budget estimators share: split the rows, race the learners, choose a point."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from thrifty.costs import Prices
 from thrifty.errors import DataError
 from thrifty.frontier.choice import check_budget, choose
 from thrifty.frontier.curve import Curve, CurvePoint
-from thrifty.frontier.race import Lap, Track, race
-from thrifty.frontier.scoring import quality
-from thrifty.frontier.splits import Rows, hold_out, take
-from thrifty.frontier.tasks import TASKS, learners_named
-from thrifty.learn.base import PricedEstimator
+from thrifty.frontier.race import LearnerResult, race
+from thrifty.frontier.scoring import find_metric
+from thrifty.frontier.splits import split_rows
+from thrifty.frontier.tasks import learners_named
+from thrifty.frontier.tracing import check_learners
+from thrifty.learn._sklearn import Interval, StrOptions
+from thrifty.learn.base import PricedEstimator, task_of
+from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.targets import queries
 
-__all__ = ["BudgetEstimator", "units"]
+__all__ = ["BudgetEstimator"]
 
-# Share of the rows that are held out to choose on.
+# Share of the rows for the validation set.
 SHARE = 0.2
 
 
 class BudgetEstimator(PricedEstimator):
-    """The best predictor inside a budget, and the curve that it was chosen from."""
+    """The best predictor within a budget, and the curve that it was chosen from."""
 
-    _task: ClassVar[str]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "prices": [Prices, None],
         "budget": [Real, None],
@@ -46,9 +46,9 @@ class BudgetEstimator(PricedEstimator):
     }
 
     frontier_: Curve
-    """The curve on the validation rows, with the chosen point."""
+    """The curve on the validation set, with the chosen point."""
 
-    laps_: tuple[Lap, ...]
+    learner_results_: tuple[LearnerResult, ...]
     """What became of each learner in the race."""
 
     def __init__(
@@ -79,143 +79,84 @@ class BudgetEstimator(PricedEstimator):
         return chosen
 
     def at_budget(self, budget: float | None) -> Self:
-        """The same fit with another budget: a copy that has chosen anew, without learning.
+        """Return a copy that uses another budget: it chooses again, without training.
 
         Raises
         ------
         BudgetError
             If no point meets the budget.
         """
-        return self._with(self._choose(self.frontier_, budget), budget)
+        return self._with_point(self._choose(self.frontier_, budget), budget)
 
     def at_quality(self, quality: float) -> Self:
-        """The same fit with the cheapest point that is at least so good on the validation rows.
+        """Return a copy that uses the cheapest point with this quality on the validation set.
 
         Raises
         ------
         BudgetError
             If no point is that good.
         """
-        return self._with(self.frontier_.at_quality(quality), None)
+        return self._with_point(self.frontier_.cheapest(quality), None)
 
-    def _fit(
-        self,
-        X: Any,
-        y: NDArray[Any],
-        validation: Any,
-        units: NDArray[np.int64] | None,
-        qid: NDArray[np.int64] | None = None,
-    ) -> Self:
-        """Divide, race, choose; `units` are groups or queries of rows that stay together."""
-        cap = self._checked_limits()
-        table = self._as_table(X, reset=False)
+    def _fit(self, whole: TrainingSet, validation: Any, groups: Any) -> Self:
+        """Split the rows, race the learners, choose a point."""
+        if self.budget is not None:
+            check_budget(self.budget)
+        cap = None if self.cap is None else check_budget(self.cap, "cap")
+        metric = find_metric(self.scoring, whole.task)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        rows = Rows(np.arange(len(y)), table, y, qid)
-        train, held_out = self._divide(rows, validation, units, rng)
-        track = Track(train, held_out, self._scoring(), stratified=self._task == "classification")
-        curve, self.laps_ = race(self._racers(), track, self.time_limit, rng)
+        train, held_out = self._split(whole, validation, groups, rng)
+        curve, self.learner_results_ = race(
+            self._candidates(whole.task), train, held_out, metric, self.time_limit, rng
+        )
         curve = curve if cap is None else curve.within(cap)
         chosen = self._choose(curve, self.budget)
-        self.frontier_ = curve.choosing(chosen)
+        self.frontier_ = curve.with_chosen(chosen)
         self._predictor = chosen.model
         return self
+
+    def _split(
+        self, whole: TrainingSet, validation: Any, groups: Any, rng: np.random.Generator
+    ) -> tuple[TrainingSet, ValidationSet]:
+        """Hold out a validation set, unless one is given; groups and queries stay whole."""
+        if validation is not None:
+            return whole, self._read_validation(validation, whole)
+        clusters = None if groups is None else queries(groups, len(whole))
+        train_rows, held_rows = split_rows(whole.task, whole.y, clusters, SHARE, rng)
+        train = whole.sample(train_rows)
+        return train, whole.hold_out(held_rows, train.schema, clusters)
+
+    def _candidates(self, task: str) -> dict[str, Any]:
+        """Return the learners by name, with the prices and the seed of this estimator."""
+        learners = learners_named((), task) if isinstance(self.learners, str) else self.learners
+        if not isinstance(learners, Mapping):
+            # By the name of the class, with a number where there are several.
+            names = [type(learner).__name__ for learner in learners]
+            learners = {
+                name if names.count(name) == 1 else f"{name}-{names[:k].count(name) + 1}": learner
+                for k, (name, learner) in enumerate(zip(names, learners, strict=True))
+            }
+        if check_learners(learners, "learners") != task_of(self):
+            raise DataError(f"learners: {list(learners)} are not for {task_of(self)}")
+        candidates = {}
+        for name, learner in learners.items():
+            taken = learner.get_params(deep=False)
+            settings: dict[str, Any] = {"prices": self.prices}
+            seed = check_random_state(self.random_state).randint(2**31)
+            if taken.get("random_state") is None:
+                settings["random_state"] = seed
+            fitting = {key: value for key, value in settings.items() if key in taken}
+            candidates[str(name)] = clone(learner).set_params(**fitting)
+        return candidates
 
     def _choose(self, curve: Curve, budget: float | None) -> CurvePoint:
         if budget is None:  # money is no object
             budget = max(point.ceiling for point in curve.points)
         return choose(curve, budget, self.confidence)
 
-    def _with(self, point: CurvePoint, budget: float | None) -> Self:
+    def _with_point(self, point: CurvePoint, budget: float | None) -> Self:
         other = copy.copy(self)
         other.budget = budget
-        other.frontier_ = self.frontier_.choosing(point)
+        other.frontier_ = self.frontier_.with_chosen(point)
         other._predictor = point.model
         return other
-
-    def _divide(
-        self,
-        rows: Rows,
-        validation: Any,
-        units: NDArray[np.int64] | None,
-        rng: np.random.Generator,
-    ) -> tuple[Rows, Rows]:
-        if validation is not None:
-            return rows, self._given(validation)
-        strata = rows.y if self._task == "classification" else np.zeros(len(rows))
-        learn, choose_on = hold_out(strata, units, SHARE, rng)
-        train = take(learn, rows.X, rows.y, rows.qid)
-        if self._task == "classification":
-            _refuse_absent(rows.y, train.y)
-        # Rows of one unit are one observation where figures are said to be sure.
-        return train, take(choose_on, rows.X, rows.y, rows.qid if units is None else units)
-
-    def _given(self, validation: Any) -> Rows:
-        """Validation rows of the user's own."""
-        if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
-            raise DataError("validation: give the table and its target, (X, y), or (X, y, qid)")
-        X, y, *qid = validation
-        y = np.asarray(y)
-        TASKS[self._task].check(y, len(self._as_table(X, reset=False)))
-        return Rows(np.arange(len(y)), X, y, np.asarray(qid[0]) if qid else None)
-
-    def _racers(self) -> dict[str, Any]:
-        """The learners by name, with the prices and the seed of this estimator."""
-        found = self.learners
-        if isinstance(found, str):
-            found = learners_named((), self._task)
-        named = found if isinstance(found, Mapping) else _named(found)
-        _refuse_strangers(named)
-        return {str(name): self._ready(learner) for name, learner in named.items()}
-
-    def _ready(self, learner: Any) -> Any:
-        learner = clone(learner)
-        taken = learner.get_params(deep=False)
-        seed = check_random_state(self.random_state).randint(2**31)
-        settings = {"prices": self.prices, "random_state": seed}
-        if taken.get("random_state") is not None:
-            del settings["random_state"]
-        return learner.set_params(**{k: v for k, v in settings.items() if k in taken})
-
-    def _scoring(self) -> str:
-        return quality(self.scoring, self._task).name
-
-    def _checked_limits(self) -> float | None:
-        """Check budget and cap before anything is learnt; give the cap."""
-        if self.budget is not None:
-            check_budget(self.budget)
-        return None if self.cap is None else check_budget(self.cap, "cap")
-
-
-def units(groups: Any, rows: int) -> NDArray[np.int64] | None:
-    """Number of the group of each row, where there are groups."""
-    return None if groups is None else queries(groups, rows)
-
-
-def _refuse_absent(y: NDArray[Any], train: NDArray[Any]) -> None:
-    absent = np.setdiff1d(y, train).tolist()
-    if absent:
-        raise DataError(
-            f"groups: no row of class {absent[:5]} is left to learn from, as its groups are held "
-            "out; give more groups of it, or validation rows of your own"
-        )
-
-
-def _named(learners: Sequence[Any]) -> dict[str, Any]:
-    """Learners by the name of their class, with a number where there are several."""
-    names = [type(learner).__name__ for learner in learners]
-    return {
-        name if names.count(name) == 1 else f"{name}-{names[:k].count(name) + 1}": learner
-        for k, (name, learner) in enumerate(zip(names, learners, strict=True))
-    }
-
-
-def _refuse_strangers(learners: Mapping[str, Any]) -> None:
-    if not learners:
-        raise DataError("learners: the list is empty; give at least one, or 'auto'")
-    strange = [
-        name
-        for name, learner in learners.items()
-        if isinstance(learner, type) or not hasattr(learner, "path")
-    ]
-    if strange:
-        raise DataError(f"learners: {strange} have no path; give estimators, not classes")

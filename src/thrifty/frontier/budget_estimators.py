@@ -1,9 +1,4 @@
-"""A classifier inside a budget.
-
-A regressor inside a budget.
-
-A ranker inside a budget.
-"""
+"""The main estimators: the best classifier, regressor or ranker within a budget."""
 
 from __future__ import annotations
 
@@ -14,48 +9,48 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 
-from thrifty.frontier.budget_base import BudgetEstimator, units
+from thrifty.frontier.budget_base import BudgetEstimator
 from thrifty.learn.ndcg import ndcg
-from thrifty.learn.targets import Labels, grades, numbers, queries
+from thrifty.learn.targets import grades, queries
 
 __all__ = ["BudgetClassifier", "BudgetRanker", "BudgetRegressor"]
 
 
 class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
-    """The best classifier that a budget allows, chosen from the curves of several learners.
+    """The best classifier within a budget, chosen from the curves of several learners.
 
-    `fit` holds out a fifth of the rows, lets the learners race on the others, and takes the best
-    point whose mean bill is within the budget. No row is learnt from and chosen on.
+    `fit` holds out a fifth of the rows as a validation set, trains the learners on the others, and
+    takes the best point whose mean bill is within the budget.
 
     Parameters
     ----------
     prices : Prices, optional
-        What features cost; one unit each when left out.
+        What features cost; one unit each by default.
     budget : float, optional
-        Largest mean bill. Without one, money is no object.
+        Largest mean bill. By default money is no object.
     cap : float, optional
-        What no single example may ever cost.
+        Largest bill of any single example.
     scoring : {"accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"}, optional
-        What the best is; accuracy when left out.
+        The metric; accuracy by default.
     learners : "auto", sequence or mapping of estimators
-        Who races: the learners that thrifty has for the task, or these. They get the prices of
+        The candidates: by default those that Thrifty has for the task. They get the prices of
         this estimator.
     confidence : float or None
-        The mean bill of examples to come is within the budget with this confidence, given that
-        they are drawn as the validation rows were; None takes the mean of the validation rows
-        at its word.
+        The mean bill of new examples is within the budget with this confidence, provided that
+        they come from the same distribution as the validation set. None takes the mean bill of
+        the validation set as it is.
     time_limit : float, optional
-        Seconds after which no further learner starts.
+        Stop starting new learners after this many seconds.
     random_state : int, RandomState or None
-        Divides the rows, and seeds the learners.
+        Splits the rows, and seeds the learners.
 
     Attributes
     ----------
     frontier_ : thrifty.frontier.Curve
-        All points on the validation rows: `points`, `hull`, `chosen`, `plot()`.
+        All points, measured on the validation set: `points`, `hull`, `chosen`, `plot()`.
     point_ : thrifty.frontier.CurvePoint
         The chosen point.
-    laps_ : tuple of thrifty.frontier.Lap
+    learner_results_ : tuple of thrifty.frontier.LearnerResult
         What became of each learner in the race.
     classes_ : array
         Labels in the order of the columns of `predict_proba`.
@@ -73,16 +68,14 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     ...                          learners=[GreedyMiserClassifier()]).fit(X, y)
     >>> model.bill(X).max().item()
     1.0
-    >>> model.at_budget(60).bill(X).max().item()  # nothing is learnt again
+    >>> model.at_budget(60).bill(X).max().item()  # nothing is trained again
     51.0
     """
-
-    _task = "classification"
 
     def fit(
         self, X: Any, y: Any, *, validation: tuple[Any, Any] | None = None, groups: Any = None
     ) -> Self:
-        """Race the learners on a table and its labels, and choose.
+        """Fit the classifier: race the learners and choose a point.
 
         Parameters
         ----------
@@ -91,35 +84,31 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         y : sequence of shape (n,)
             Labels.
         validation : (Xv, yv), optional
-            Rows to choose on, instead of a part of the table.
+            A validation set, in place of a fifth of the rows.
         groups : sequence of shape (n,), optional
-            Rows of one group, such as those of one patient, are not divided.
+            Rows of one group, such as those of one patient, stay together in the split.
 
         Raises
         ------
         BudgetError
             If no point meets budget and cap; it names the cheapest.
         """
-        self._validate_params()
-        rows = self._read(X)[2]
-        labels = Labels.of(y, len(rows))
-        self.classes_ = labels.classes
-        return self._fit(X, labels.classes[labels.codes], validation, units(groups, len(rows)))
+        return self._fit(self._read_training(X, y), validation, groups)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities (n, K) in the order of `classes_`."""
+        """Return class probabilities (n, K) in the order of `classes_`."""
         return self.predictor_.predict_proba(self._checked(X))
 
 
 class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
-    """The best regressor that a budget allows; see `BudgetClassifier`.
+    """The best regressor within a budget; see `BudgetClassifier`.
 
     Parameters
     ----------
     prices, budget, cap, learners, confidence, time_limit, random_state
         As in `BudgetClassifier`.
     scoring : {"r2", "neg_mean_squared_error"}, optional
-        What the best is; R2 when left out.
+        The metric; R2 by default.
 
     Examples
     --------
@@ -133,26 +122,22 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
     1.0
     """
 
-    _task = "regression"
-
     def fit(
         self, X: Any, y: Any, *, validation: tuple[Any, Any] | None = None, groups: Any = None
     ) -> Self:
-        """Race the learners on a table and its values; see `BudgetClassifier.fit`."""
-        self._validate_params()
-        rows = self._read(X)[2]
-        return self._fit(X, numbers(y, len(rows)), validation, units(groups, len(rows)))
+        """Fit the regressor; see `BudgetClassifier.fit`."""
+        return self._fit(self._read_training(X, y), validation, groups)
 
 
 class BudgetRanker(BudgetEstimator):
-    """The best ranker that a budget allows; see `BudgetClassifier`.
+    """The best ranker within a budget; see `BudgetClassifier`.
 
     Parameters
     ----------
     prices, budget, cap, learners, confidence, time_limit, random_state
         As in `BudgetClassifier`.
     scoring : {"ndcg@K", "precision@K", "ap@K"}, optional
-        What the best is, with a number for K; NDCG@5 when left out.
+        The metric, with a number for K; NDCG@5 by default.
 
     Examples
     --------
@@ -165,12 +150,10 @@ class BudgetRanker(BudgetEstimator):
     1.0
     """
 
-    _task = "ranking"
-
     def fit(
         self, X: Any, y: Any, *, qid: Any = None, validation: tuple[Any, ...] | None = None
     ) -> Self:
-        """Race the learners on a table and its grades.
+        """Fit the ranker: race the learners and choose a point.
 
         Parameters
         ----------
@@ -179,18 +162,16 @@ class BudgetRanker(BudgetEstimator):
         y : array of shape (n,)
             Relevance grades from 0 up.
         qid : array of shape (n,), optional
-            Query of each row; queries are not divided. Without it the rows to learn from are one
-            query, and those to choose on another.
+            Query of each row; queries stay whole in the split. Without it, the training set is
+            one query, and the validation set another.
         validation : (Xv, yv) or (Xv, yv, qidv), optional
-            Rows to choose on, instead of a part of the queries.
+            A validation set, in place of a fifth of the queries.
         """
-        self._validate_params()
-        rows = self._read(X)[2]
-        query = queries(qid, len(rows))
-        return self._fit(X, grades(y, len(rows)), validation, None if qid is None else query, query)
+        whole = self._read_training(X, y, qid=qid)
+        return self._fit(whole, validation, None if qid is None else whole.query)
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """Mean NDCG@5 over the queries that have a relevant row."""
+        """Return the mean NDCG@5 of the queries with a relevant row."""
         scores: NDArray[np.float64] = self.predict(X)
         return ndcg(grades(y, len(scores)), scores, queries(qid, len(scores)))
 

@@ -1,10 +1,8 @@
-"""The cost/quality curve: operating points measured on the same held-out rows.
+"""The cost/quality curve: operating points measured on the same validation set.
 
-The area under a curve: mean quality over a range of budgets.
-
-Quality is a step function of the budget, which is given as a share of the full price: at each
-budget it is that of the last point within it. On the logarithmic scale every doubling of the budget
-weighs the same.
+The area under a curve is the mean quality over a range of budgets. Quality is a step function of
+the budget, which is given as a share of the full price: at each budget it is that of the last point
+within it. On the logarithmic scale every doubling of the budget has the same weight.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,11 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from thrifty.bundle import Predictor
 from thrifty.costs.money import money
 from thrifty.errors import BudgetError, DataError, raise_all
+from thrifty.learn.point import Point
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Curve", "CurvePoint", "area", "step"]
+__all__ = ["Curve", "CurvePoint", "area", "format_knob", "pareto_optimal", "step"]
 
 SCALES = ("log", "linear")
 
@@ -38,19 +37,19 @@ def area(
     low: float = 0.02,
     high: float = 1.0,
 ) -> float:
-    """Mean quality over the budgets from `low` to `high`, shares of the full price.
+    """Return the mean quality over the budgets from `low` to `high`, shares of the full price.
 
     Parameters
     ----------
     bills : array of shape (k,)
-        What each point needs as its budget, in increasing order. Below the first the quality is
-        that of the first too, so a curve starts with the constant predictor, at bill 0.
+        The budget that each point needs, increasing. Below the first, the quality is that of the
+        first, so a curve should start with the constant model, at bill 0.
     qualities : array of shape (k,)
         Quality from each point up to the next.
     full : float
-        The full price; where it is 0 every budget affords the last point.
+        The full price; if it is 0, every budget is enough for the last point.
     scale : {"log", "linear"}
-        What the mean is uniform over.
+        Whether the mean is uniform over the logarithm of the budget, or over the budget.
     low, high : float
         The range of budgets, ``0 <= low < high``; above 0 on the logarithmic scale.
 
@@ -75,7 +74,7 @@ def area(
 
 
 def step(bills: ArrayLike, qualities: ArrayLike, budget: float) -> float:
-    """Quality of the last point within a budget; NaN where there is none.
+    """Return the quality of the last point within a budget; NaN if there is none.
 
     Examples
     --------
@@ -87,36 +86,39 @@ def step(bills: ArrayLike, qualities: ArrayLike, budget: float) -> float:
     return float(np.asarray(qualities)[within - 1]) if within else math.nan
 
 
+P = TypeVar("P", Point, "CurvePoint")
+
+# What curves must have in common to be merged.
 SAME = ("scoring", "task", "unit", "full", "level", "data")
 
 
 @dataclass(frozen=True, eq=False)
 class CurvePoint:
-    """One operating point and its figures on the held-out rows.
+    """One operating point, measured on the validation set.
 
     Parameters
     ----------
     learner : str
         Name of the learner that it comes from.
     knob : dict
-        What the learner turned to get here.
+        The hyperparameters that lead to this point.
     model : Predictor
         The frozen model.
     bill, quality : float
-        Means over the held-out rows.
+        Mean bill and quality on the validation set.
     bills : array of shape (n,)
-        Bill of each held-out row.
+        Bill of each validation row.
     bill_interval, quality_interval : (float, float)
         Confidence intervals at the level of the curve.
     ceiling : float
-        What no example can cost more than.
+        Upper bound on the bill of any example.
     gains : array
-        What each held-out row (for an order, each query) adds to the quality.
-    clarity : array of shape (n,), optional
-        For accuracy, minus the squared error of the probabilities of each row (Brier's score).
-    foreseen : (float, float), optional
-        Mean and standard deviation of the bill on rows of the training table: what is known
-        about the bill before any held-out row is looked at.
+        Contribution of each validation row (in a ranking, of each query) to the quality.
+    neg_brier : array of shape (n,), optional
+        For accuracy, the negative Brier score of each row.
+    training_bill : (float, float), optional
+        Mean and standard deviation of the bill on some training rows: what is known about the
+        bill before the validation set is used.
     """
 
     learner: str
@@ -129,40 +131,40 @@ class CurvePoint:
     quality_interval: tuple[float, float]
     ceiling: float
     gains: NDArray[np.float64]
-    clarity: NDArray[np.float64] | None = None
-    foreseen: tuple[float, float] | None = None
+    neg_brier: NDArray[np.float64] | None = None
+    training_bill: tuple[float, float] | None = None
 
     @property
     def name(self) -> str:
-        """Learner and knob in words."""
-        return f"{self.learner} ({told(self.knob)})" if self.knob else self.learner
+        """Name of the learner, and the knob."""
+        return f"{self.learner} ({format_knob(self.knob)})" if self.knob else self.learner
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Points, cheapest first; of those that cost the same the better first.
+    """Operating points, cheapest first; of points with equal bills, the better one first.
 
-    Usually made by `trace`.
+    `trace` makes it.
 
     Parameters
     ----------
     points : sequence of CurvePoint
     scoring : str
-        What quality is.
+        Name of the metric.
     task : str
         ``"classification"``, ``"regression"`` or ``"ranking"``.
     unit : str
-        What bills count.
+        Unit of the bills.
     full : float
         Price of all features.
     level : float
         Level of the confidence intervals.
     data : str
-        SHA-256 of the held-out rows.
+        SHA-256 of the validation set.
     clusters : int array of shape (n,), optional
-        Query or group of each held-out row, where rows of one belong together.
+        Query or group of each validation row, where the rows of one are one observation.
     chosen : CurvePoint, optional
-        The point that was chosen, where one was.
+        The chosen point, if one was chosen.
 
     Examples
     --------
@@ -174,7 +176,7 @@ class Curve:
     >>> curve = trace(GreedyMiserRegressor(prices=Prices([1.0, 50.0])), X, y)
     >>> curve.frontier[0].bill, curve.frontier[-1].bill
     (0.0, 51.0)
-    >>> curve.at_quality(0.9).bill
+    >>> curve.cheapest(quality=0.9).bill
     1.0
     """
 
@@ -196,19 +198,19 @@ class Curve:
 
     @property
     def frontier(self) -> tuple[CurvePoint, ...]:
-        """The points that no other point beats: each is better than all that cost no more."""
-        kept: list[CurvePoint] = []
-        for point in self.points:
-            if not kept or point.quality > kept[-1].quality:
-                kept.append(point)
-        return tuple(kept)
+        """The Pareto-optimal points: each is better than all that cost no more."""
+        return pareto_optimal(self.points)
 
     @property
     def hull(self) -> tuple[CurvePoint, ...]:
-        """The points of the frontier that no mixture of two others beats."""
+        """The upper convex hull of the frontier, which randomizing between two points can reach."""
         kept: list[CurvePoint] = []
         for point in self.frontier:
-            while len(kept) > 1 and not _turns_right(kept[-2], kept[-1], point):
+            while len(kept) > 1:
+                first, middle = kept[-2:]
+                rise = (middle.quality - first.quality) * (point.bill - first.bill)
+                if rise > (point.quality - first.quality) * (middle.bill - first.bill):
+                    break  # the middle lies above the line from the first to the last
                 kept.pop()
             kept.append(point)
         return tuple(kept)
@@ -219,7 +221,7 @@ class Curve:
         return tuple(dict.fromkeys(point.learner for point in self.points))
 
     def of(self, learner: str) -> Self:
-        """The curve of one learner alone."""
+        """Return the curve of one learner."""
         points = tuple(point for point in self.points if point.learner == learner)
         if not points:
             raise DataError(f"curve: no learner {learner!r}; there are {', '.join(self.learners)}")
@@ -227,7 +229,7 @@ class Curve:
 
     @classmethod
     def merge(cls, curves: Iterable[Curve]) -> Curve:
-        """One curve of all points; they must be measured alike and on the same rows.
+        """Merge curves that were measured with the same metric on the same rows.
 
         Raises
         ------
@@ -239,46 +241,52 @@ class Curve:
             raise DataError("curve: there are no curves to merge")
         first, *others = curves
         for other in others:
-            raise_all(DataError, "curves that cannot be merged", list(_differences(first, other)))
+            differences = [
+                f"{'the validation set' if name == 'data' else name}: "
+                f"{getattr(first, name)!r} and {getattr(other, name)!r}"
+                for name in SAME
+                if getattr(first, name) != getattr(other, name)
+            ]
+            raise_all(DataError, "curves that cannot be merged", differences)
         return replace(first, points=tuple(p for curve in curves for p in curve.points))
 
     def __add__(self, other: Curve) -> Curve:
         return Curve.merge([self, other])
 
     def within(self, cap: float) -> Self:
-        """The points of which no example can cost more than `cap`.
+        """Keep the points for which no example can cost more than `cap`.
 
         Raises
         ------
         BudgetError
-            If there is none; it names the point of the lowest ceiling.
+            If there is none; it names the point with the lowest ceiling.
         """
         points = tuple(point for point in self.points if point.ceiling <= cap)
         if not points:
             lowest = min(self.points, key=lambda point: point.ceiling)
             raise BudgetError(
-                f"no point keeps every bill within {money(cap, self.unit)}; the lowest ceiling, "
-                f"of {lowest.name}, is {money(lowest.ceiling, self.unit)}: raise the cap to that"
+                f"no point keeps every bill within {money(cap, self.unit)}; the lowest ceiling is "
+                f"{money(lowest.ceiling, self.unit)}, of {lowest.name}: raise the cap to that"
             )
         return replace(self, points=points)
 
-    def choosing(self, point: CurvePoint) -> Self:
-        """The same curve with a chosen point."""
+    def with_chosen(self, point: CurvePoint) -> Self:
+        """Return the same curve with a chosen point."""
         return replace(self, chosen=point)
 
-    def at_budget(self, budget: float, confidence: float | None = None) -> CurvePoint:
-        """The point to take under a budget; see `thrifty.frontier.choice`."""
+    def choose(self, budget: float, confidence: float | None = None) -> CurvePoint:
+        """Choose the best point within a budget; see `thrifty.choose`."""
         from thrifty.frontier.choice import choose  # which knows curves
 
         return choose(self, budget, confidence)
 
-    def at_quality(self, quality: float) -> CurvePoint:
-        """The cheapest point that is at least so good on the held-out rows.
+    def cheapest(self, quality: float) -> CurvePoint:
+        """Return the cheapest point with at least this quality on the validation set.
 
         Raises
         ------
         BudgetError
-            If none is; it names the best point and its quality.
+            If there is none; it names the best point and its quality.
         """
         for point in self.frontier:
             if point.quality >= quality:
@@ -290,14 +298,14 @@ class Curve:
         )
 
     def area(self, scale: str = "log", low: float = 0.02, high: float = 1.0) -> float:
-        """Mean quality over the budgets from `low` to `high`, shares of the full price.
+        """Return the mean quality over the budgets from `low` to `high`, shares of the full price.
 
-        At each budget the best point within it counts; below the first, the first.
+        At each budget the best point within it counts; below the first point, the first.
 
         Parameters
         ----------
         scale : {"log", "linear"}
-            What the mean is uniform over.
+            Whether the mean is uniform over the logarithm of the budget, or over the budget.
         low, high : float
             The range of budgets.
         """
@@ -306,15 +314,15 @@ class Curve:
         return area(bills, qualities, self.full, scale=scale, low=low, high=high)
 
     def frame(self) -> DataFrame:
-        """The points as a table, cheapest first."""
-        import pandas  # here: choosing a point does not need it
+        """Return the points as a table, cheapest first."""
+        import pandas  # imported here: choosing a point does not need it
 
         best = {id(point) for point in self.frontier}
         hull = {id(point) for point in self.hull}
         return pandas.DataFrame(
             {
                 "learner": point.learner,
-                "knob": told(point.knob),
+                "knob": format_knob(point.knob),
                 "bill": point.bill,
                 "bill_low": point.bill_interval[0],
                 "bill_high": point.bill_interval[1],
@@ -330,7 +338,7 @@ class Curve:
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the curve; gives back a `thrifty.CurveDisplay`."""
+        """Plot the curve; returns a `thrifty.CurveDisplay`."""
         from thrifty import CurveDisplay  # type: ignore[attr-defined, unused-ignore]
 
         return CurveDisplay(self).plot(ax=ax)
@@ -343,22 +351,27 @@ class Curve:
         )
 
 
-def told(knob: dict[str, Any]) -> str:
-    """A knob in words: ``penalty=0.01, trees=12``."""
+def format_knob(knob: dict[str, Any]) -> str:
+    """Format a knob like ``penalty=0.01, trees=12``."""
     return ", ".join(
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in knob.items()
     )
 
 
-def _turns_right(first: CurvePoint, middle: CurvePoint, last: CurvePoint) -> bool:
-    """Whether the middle lies above the line from the first to the last."""
-    rise = (middle.quality - first.quality) * (last.bill - first.bill)
-    return rise > (last.quality - first.quality) * (middle.bill - first.bill)
+def pareto_optimal(points: Iterable[P]) -> tuple[P, ...]:
+    """Return the points that are better than every point that costs as much or less.
 
-
-def _differences(one: Curve, other: Curve) -> Iterable[str]:
-    for name in SAME:
-        if getattr(one, name) != getattr(other, name):
-            what = "the held-out rows" if name == "data" else name
-            yield f"{what}: {getattr(one, name)!r} and {getattr(other, name)!r}"
+    Examples
+    --------
+    >>> from thrifty import Point
+    >>> from thrifty.frontier.curve import pareto_optimal
+    >>> points = [Point({}, None, *figures) for figures in ((0.0, 0.5), (1.0, 0.9), (2.0, 0.8))]
+    >>> [point.bill for point in pareto_optimal(points)]
+    [0.0, 1.0]
+    """
+    kept: list[P] = []
+    for point in sorted(points, key=lambda point: (point.bill, -point.quality)):
+        if not kept or point.quality > kept[-1].quality:
+            kept.append(point)
+    return tuple(kept)

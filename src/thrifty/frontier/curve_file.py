@@ -17,10 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.bundle import archive, npy
-from thrifty.bundle.archive import Archive
-from thrifty.bundle.audit import parse
-from thrifty.bundle.file import pack, unpack
+from thrifty.bundle.archive import (
+    Archive,
+    array_entry,
+    array_size,
+    pack_array,
+    pack_members,
+    unpack_array,
+)
+from thrifty.bundle.file import pack, parse_json, unpack
 from thrifty.errors import BundleError
 from thrifty.frontier.curve import Curve, CurvePoint
 
@@ -28,9 +33,9 @@ __all__ = ["pack_curve", "unpack_curve"]
 
 FORMAT = 1
 FIGURES = "curve.json"
-ARRAYS = ("bills", "gains", "clarity")
+ARRAYS = ("bills", "gains", "neg_brier")
 SINGLE = ("learner", "knob", "bill", "quality", "ceiling")
-PAIRS = ("bill_interval", "quality_interval", "foreseen")
+PAIRS = ("bill_interval", "quality_interval", "training_bill")
 CURVE = ("scoring", "task", "unit", "full", "level", "data")
 MOST = 2**31 - 1
 
@@ -43,18 +48,18 @@ def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes
     arrays = {name: _stacked(curve, name) for name in ARRAYS}
     arrays["clusters"] = curve.clusters
     present = {name: array for name, array in arrays.items() if array is not None}
-    data = {name: npy.pack(array) for name, array in present.items()}
+    data = {name: pack_array(array) for name, array in present.items()}
     figures = {
         "thrifty": FORMAT,
         "settings": settings,
         **{name: getattr(curve, name) for name in CURVE},
         "points": [_plain(point) for point in curve.points],
-        "arrays": {name: npy.entry_of(present[name], data[name]) for name in present},
+        "arrays": {name: array_entry(present[name], data[name]) for name in present},
     }
     members = {FIGURES: json.dumps(figures, sort_keys=True, indent=1, default=_scalar).encode()}
     members |= {f"{name}.npy": data[name] for name in data}
     members |= {_model(k): pack(point.model) for k, point in enumerate(curve.points)}
-    return archive.pack(members)
+    return pack_members(members)
 
 
 def unpack_curve(data: bytes) -> tuple[Curve, Any]:
@@ -66,7 +71,7 @@ def unpack_curve(data: bytes) -> tuple[Curve, Any]:
         If the bytes are not those of a curve, or damaged.
     """
     members = Archive(data)
-    figures = parse(members.read(FIGURES, MOST))
+    figures = parse_json(members.read(FIGURES, MOST))
     if not isinstance(figures, dict) or figures.get("thrifty") != FORMAT:
         raise BundleError(f"this is not a curve of format {FORMAT}")
     try:
@@ -102,7 +107,7 @@ def _point(
 
 
 def _array(members: Archive, name: str, entry: dict[str, Any]) -> NDArray[Any]:
-    return npy.unpack(name, entry, members.read(f"{name}.npy", npy.size_of(name, entry)))
+    return unpack_array(name, entry, members.read(f"{name}.npy", array_size(name, entry)))
 
 
 def _model(k: int) -> str:

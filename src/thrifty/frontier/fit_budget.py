@@ -1,7 +1,7 @@
-"""A table, prices and a budget in; the best predictor inside the budget out, with its figures.
+"""A table, prices and a budget in; the best predictor within the budget out, with test results.
 
-Learning sees the training rows, choosing the validation rows, and the figures that are told come
-from test rows that neither has seen.
+Learners are trained on the training set, the point is chosen on the validation set, and the
+results that are reported come from a test set that neither has seen.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thrifty.bundle import Predictor, Schema
-from thrifty.costs import BoundPrices, Prices
+from thrifty.bundle import Predictor
 from thrifty.errors import DataError
 from thrifty.frontier.baselines import Baseline, baselines
 from thrifty.frontier.budget_base import BudgetEstimator
 from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
 from thrifty.frontier.curve import Curve, CurvePoint
-from thrifty.frontier.scoring import Quality, quality
-from thrifty.frontier.splits import Rows, divide, take
-from thrifty.frontier.tasks import TASKS, guess_task
+from thrifty.frontier.scoring import find_metric
+from thrifty.frontier.splits import split_three
+from thrifty.frontier.tasks import LEARNERS, guess_task
+from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.learn.point import ValidationOutputs
 from thrifty.learn.targets import queries
 
-__all__ = ["BudgetFit", "Figures", "fit_budget", "parts_of"]
+__all__ = ["BudgetFit", "TestResult", "ThreeSets", "fit_budget", "split_table"]
 
-# Share of the rows to choose on, and again to report on.
+# Share of the rows for the validation set, and again for the test set.
 SHARE = 0.2
 
 ESTIMATORS: dict[str, type[BudgetEstimator]] = {
@@ -38,9 +38,34 @@ ESTIMATORS: dict[str, type[BudgetEstimator]] = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class ThreeSets:
+    """A table, split into training, validation and test sets; encoded once."""
+
+    train: TrainingSet
+    validation: ValidationSet
+    test: ValidationSet
+
+    @property
+    def all(self) -> tuple[TrainingSet, ValidationSet, ValidationSet]:
+        """The three sets in order."""
+        return self.train, self.validation, self.test
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of rows of each set."""
+        return {
+            "train": len(self.train),
+            "validation": len(self.validation),
+            "test": len(self.test),
+        }
+
+
 @dataclass(frozen=True)
-class Figures:
-    """Mean bill and quality of a predictor on some rows."""
+class TestResult:
+    """Mean bill and quality of a predictor on the test set."""
+
+    __test__ = False  # not a test class, whatever pytest may think
 
     bill: float
     quality: float
@@ -57,19 +82,19 @@ class BudgetFit:
     guessed : bool
         Whether the task was guessed from the target.
     estimator : BudgetEstimator
-        The fitted estimator: `frontier_` has the curve on the validation rows.
+        The fitted estimator: `frontier_` has the curve on the validation set.
     predictor : Predictor
-        The chosen model, which knows where it comes from.
-    held_out : Figures
-        Its bill and quality on the test rows.
+        The chosen model, with its provenance.
+    test_result : TestResult
+        Its bill and quality on the test set.
     baselines : tuple of Baseline
-        Bills and qualities on the test rows of what one would do without prices.
-    parts : dict of Rows
-        The rows "train", "validation" and "test".
+        Bills and qualities on the test set of what one would do without Thrifty.
+    sets : ThreeSets
+        The training, validation and test sets.
     target_quality : float or None
-        The quality that was asked for, if it was not a budget.
+        The quality that was asked for, in place of a budget.
     seed : int
-        What divided the rows.
+        Seed of the split.
     data : str
         SHA-256 of the table and target as they were read.
     """
@@ -78,32 +103,27 @@ class BudgetFit:
     guessed: bool
     estimator: BudgetEstimator
     predictor: Predictor
-    held_out: Figures
+    test_result: TestResult
     baselines: tuple[Baseline, ...]
-    parts: dict[str, Rows]
+    sets: ThreeSets
     target_quality: float | None
     seed: int
     data: str
 
     @property
     def curve(self) -> Curve:
-        """All points on the validation rows."""
+        """All points on the validation set."""
         return self.estimator.frontier_
 
     @property
     def chosen(self) -> CurvePoint:
-        """The chosen point, with its figures on the validation rows."""
+        """The chosen point, as measured on the validation set."""
         return self.estimator.point_
 
     @property
-    def test(self) -> Rows:
-        """The rows that took no part in learning and choosing."""
-        return self.parts["test"]
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Number of rows of each part."""
-        return {name: len(rows) for name, rows in self.parts.items()}
+    def test(self) -> ValidationSet:
+        """The test set."""
+        return self.sets.test
 
 
 def fit_budget(
@@ -118,7 +138,7 @@ def fit_budget(
     random_state: int = 0,
     **settings: Any,
 ) -> BudgetFit:
-    """Learn a curve of predictors, choose the best one inside a budget, and measure it.
+    """Trace the curve, choose the best predictor within a budget, and measure it on a test set.
 
     Parameters
     ----------
@@ -127,17 +147,17 @@ def fit_budget(
     y : sequence of shape (n,)
         Labels, values, or relevance grades.
     task : {"classification", "regression", "ranking"}, optional
-        What to predict; guessed from the target when left out.
+        What to predict; guessed from the target by default.
     qid : sequence of shape (n,), optional
         Query of each row, for ranking.
     groups : sequence of shape (n,), optional
-        Rows of one group are not divided.
+        Rows of one group stay together in the split.
     target_quality : float, optional
-        Instead of the best inside a budget, the cheapest that is at least so good.
+        In place of a budget: choose the cheapest predictor with at least this quality.
     share : float
-        Share of the rows to choose on, and again of the rows to report on.
+        Share of the rows for the validation set, and again for the test set.
     random_state : int
-        Divides the rows and seeds the learners.
+        Splits the rows and seeds the learners.
     **settings
         Parameters of `BudgetClassifier`: prices, budget, cap, scoring, learners, confidence,
         time_limit.
@@ -145,7 +165,7 @@ def fit_budget(
     Raises
     ------
     DataError
-        If table, target or prices cannot be used; tables are checked before any learning.
+        If table, target or prices cannot be used; they are checked before any training.
     BudgetError
         If no predictor meets the budget.
 
@@ -157,116 +177,104 @@ def fit_budget(
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> y = X[:, 0] + 0.1 * X[:, 1]
     >>> found = fit_budget(X, y, prices=Prices([1.0, 50.0]), budget=10)
-    >>> found.task, found.curve.scoring, found.held_out.bill
+    >>> found.task, found.curve.scoring, found.test_result.bill
     ('regression', 'r2', 1.0)
-    >>> found.baselines[0].bill
+    >>> found.baselines[0].bill  # plain boosting that fetches every feature
     51.0
     """
-    y, qid, groups = np.asarray(y), _array(qid), _array(groups)
-    name = task or guess_task(y, qid)
-    bound, data = _check(X, y, qid, name, settings.get("prices"))
-    parts = parts_of(name, X, y, qid, groups, share=share, random_state=random_state)
-    estimator = _fitted(name, parts, random_state, settings)
+    if isinstance(X, TrainingSet):
+        name, whole = X.task, X
+    else:
+        name = task or guess_task(np.asarray(y), None if qid is None else np.asarray(qid))
+        whole = _read(name, X, y, qid, settings.get("prices"))
+    sets = split_table(whole, groups, share, random_state)
+    estimator = _fit(name, sets, random_state, settings)
     if target_quality is not None:
         estimator = estimator.at_quality(target_quality)
-    measure = quality(estimator.frontier_.scoring, name)
-    told = _figures(estimator.point_.model, measure, parts["test"])
+    metric = find_metric(estimator.frontier_.scoring, name)
+    outputs = ValidationOutputs.of(estimator.point_.model, sets.test.X)
+    result = TestResult(float(outputs.bills.mean()), metric.value(outputs.scores, sets.test))
     spendable = estimator.point_.bill if estimator.budget is None else estimator.budget
-    plain = TASKS[name].learners["greedy-miser"](random_state=random_state)
+    plain = LEARNERS[name]["greedy-miser"](random_state=random_state)
+    data = _digest(whole)
     return BudgetFit(
         task=name,
         guessed=task is None,
         estimator=estimator,
-        predictor=_signed(estimator, told, data, random_state, parts),
-        held_out=told,
-        baselines=tuple(baselines(plain, bound, parts, measure, spendable)),
-        parts=parts,
+        predictor=_with_provenance(estimator, name, result, data, random_state, sets.sizes),
+        test_result=result,
+        baselines=tuple(baselines(plain, whole.prices, *sets.all, metric, spendable)),
+        sets=sets,
         target_quality=target_quality,
         seed=random_state,
         data=data,
     )
 
 
-def parts_of(
-    task: str,
-    X: Any,
-    y: NDArray[Any],
-    qid: NDArray[Any] | None,
-    groups: NDArray[Any] | None,
-    *,
-    share: float = SHARE,
-    random_state: int = 0,
-) -> dict[str, Rows]:
-    """Rows to learn from, to choose on and to report on: what `fit_budget` divides a table into."""
-    strata = y if task == "classification" else np.zeros(len(y))
-    index = divide(strata, qid if groups is None else groups, share, random_state)
-    return {part: take(rows, X, y, qid) for part, rows in index.items()}
+def split_table(
+    whole: TrainingSet, groups: Any = None, share: float = SHARE, random_state: int = 0
+) -> ThreeSets:
+    """Split a table, already read, into training, validation and test sets."""
+    clusters = whole.query if groups is None else queries(groups, len(whole))
+    rows = split_three(whole.task, whole.labels, clusters, share, random_state)
+    train = whole.sample(rows["train"])
+    validation, test = (whole.hold_out(rows[part], train.schema) for part in ("validation", "test"))
+    return ThreeSets(train, validation, test)
 
 
-def _array(values: Any) -> NDArray[Any] | None:
-    return None if values is None else np.asarray(values)
-
-
-def _check(
-    X: Any, y: NDArray[Any], qid: NDArray[Any] | None, task: str, prices: Prices | None
-) -> tuple[BoundPrices, str]:
-    """Refuse what cannot be used while rows still have their numbers; give the data's hash."""
-    if task not in TASKS:
-        raise DataError(f"task: {task!r} is not one of {', '.join(TASKS)}")
-    schema = Schema.of(X)
-    bound = (prices or Prices()).bind([*map(str, schema.names)] if schema.named else len(schema))
-    encoded = schema.encode(X)
-    _check_queries(qid, task, len(encoded))
-    TASKS[task].check(y, len(encoded))
-    return bound, _digest(schema, encoded, y)
-
-
-def _check_queries(qid: NDArray[Any] | None, task: str, rows: int) -> None:
+def _read(task: str, X: Any, y: Any, qid: Any, prices: Any) -> TrainingSet:
+    """Read the whole table, so that errors name the rows as the user knows them."""
+    if task not in LEARNERS:
+        raise DataError(f"task: {task!r} is not one of {', '.join(LEARNERS)}")
     if qid is None and task == "ranking":
         raise DataError("qid: ranking needs the query of each row")
     if qid is not None and task != "ranking":
         raise DataError(f"qid: {task} has no queries; leave it out, or choose ranking")
-    queries(qid, rows)
+    try:
+        return TrainingSet.read(task, X, y, prices, qid=qid)
+    except DataError:
+        raise
+    except (TypeError, ValueError) as error:  # fractions or mixed types as labels
+        raise DataError(f"target: these are not classes ({error}); try regression") from error
 
 
-def _digest(schema: Schema, encoded: NDArray[Any], y: NDArray[Any]) -> str:
-    digest = hashlib.sha256(json.dumps(schema.plain(), sort_keys=True).encode())
-    digest.update(encoded.tobytes())
-    digest.update(json.dumps([str(value) for value in y.tolist()]).encode())
+def _fit(task: str, sets: ThreeSets, random_state: int, settings: dict[str, Any]) -> Any:
+    estimator: Any = ESTIMATORS[task](random_state=random_state, **settings)
+    try:
+        return estimator.fit(sets.train, None, validation=sets.validation)
+    except DataError as error:
+        # The whole table was sound, so a value or class is so rare that no training row has it.
+        raise DataError(f"the {len(sets.train)} training rows: {error}") from error
+
+
+def _digest(whole: TrainingSet) -> str:
+    """Return the SHA-256 of a table and its target as they were read."""
+    digest = hashlib.sha256(json.dumps(whole.schema.plain(), sort_keys=True).encode())
+    digest.update(whole.X.tobytes())
+    digest.update(json.dumps([str(value) for value in whole.labels.tolist()]).encode())
     return digest.hexdigest()
 
 
-def _fitted(task: str, parts: dict[str, Rows], random_state: int, settings: dict[str, Any]) -> Any:
-    train, rows = parts["train"], parts["validation"]
-    asked = {} if train.qid is None else {"qid": train.qid}
-    held_out = (rows.X, rows.y) if rows.qid is None else (rows.X, rows.y, rows.qid)
-    estimator: Any = ESTIMATORS[task](random_state=random_state, **settings)
-    try:
-        return estimator.fit(train.X, train.y, validation=held_out, **asked)
-    except DataError as error:
-        # The whole table was fit, so it is a value or a class so rare that no training row has it.
-        raise DataError(f"the {len(train)} rows to learn from: {error}") from error
-
-
-def _figures(model: Predictor, measure: Quality, rows: Rows) -> Figures:
-    return Figures(float(model.bill(rows.X).mean()), measure.measure(model, rows))
-
-
-def _signed(
-    estimator: BudgetEstimator, told: Figures, data: str, seed: int, parts: dict[str, Rows]
+def _with_provenance(
+    estimator: BudgetEstimator,
+    task: str,
+    result: TestResult,
+    data: str,
+    seed: int,
+    sizes: dict[str, int],
 ) -> Predictor:
-    """The chosen model with a note of where it comes from."""
+    """Return the chosen model with a record of where it comes from."""
     point = estimator.point_
     model = point.model
     origin = {
-        "task": estimator._task,
+        "task": task,
         "learner": point.learner,
         "budget": estimator.budget,
         "seed": seed,
-        "rows": {name: len(rows) for name, rows in parts.items()},
+        "rows": sizes,
         "data": data,
         "metric": estimator.frontier_.scoring,
-        "held_out": asdict(told),
+        "held_out": asdict(result),
     }
     provenance = {**(model.provenance or {}), **origin}
     return Predictor(model.model, model.schema, model.prices, model.classes, model.knob, provenance)

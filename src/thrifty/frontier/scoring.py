@@ -1,22 +1,23 @@
-"""Quality: how good a predictor is on some rows, larger is better, and how sure that is.
+"""Scoring: how good a model is on some rows, larger is better, and how certain that is.
 
 | name                    | task           | what it is                                            |
 |-------------------------|----------------|-------------------------------------------------------|
-| accuracy                | classification | share of right labels                                 |
+| accuracy                | classification | share of correct labels                               |
 | balanced_accuracy       | classification | mean recall of the classes that occur in the rows     |
-| neg_log_loss            | classification | mean log probability of the true class                |
-| roc_auc                 | classification | area under the ROC curve; many classes: mean of each  |
-|                         |                | against the rest                                      |
-| r2                      | regression     | share of the variance explained                       |
+| neg_log_loss            | classification | mean log-probability of the true class                |
+| roc_auc                 | classification | area under the ROC curve; the mean of one-vs-rest     |
+|                         |                | for more than two classes                             |
+| r2                      | regression     | share of explained variance                           |
 | neg_mean_squared_error  | regression     | minus the mean squared error                          |
-| ndcg@K                  | ranking        | normalized discounted gain (Xu 2014, eq. 2.20)             |
-| precision@K             | ranking        | share of relevant rows among the first K (002, 004)   |
+| ndcg@K                  | ranking        | normalized discounted gain (Xu 2014, eq. 2.20)        |
+| precision@K             | ranking        | share of relevant rows among the first K (Xu 2014,    |
+|                         |                | Kusner et al. 2014)                                   |
 | ap@K                    | ranking        | share of the first K before the first irrelevant row: |
-|                         |                | "Average Precision@5" of Nan et al. 2015, sec. 3                   |
+|                         |                | "Average Precision@5" of Nan et al. 2015, sec. 3      |
 
 A row is relevant if its grade is above 0. A query without a relevant row does not count in ndcg
 (no order of it is better), and counts 0 in precision and ap, which the papers average over all
-queries. Rows without any relevant one are refused.
+queries. A set without any relevant row is refused.
 """
 
 from __future__ import annotations
@@ -27,129 +28,143 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from thrifty.bundle import Predictor
 from thrifty.errors import DataError
-from thrifty.frontier import metrics as answers
-from thrifty.frontier import metrics as measures
-from thrifty.frontier import metrics as top_ranks
-from thrifty.frontier.metrics import Answers
-from thrifty.frontier.splits import Rows
+from thrifty.frontier import metrics
+from thrifty.learn.dataset import ValidationSet
 
-__all__ = ["Quality", "quality"]
+__all__ = ["Measurement", "Metric", "find_metric"]
 
 Floats = NDArray[np.float64]
 TASKS = ("classification", "regression", "ranking")
 
 
+class Measurement(NamedTuple):
+    """The value of a metric, its confidence interval, and the contribution of each observation.
+
+    An observation is a row or, in a ranking, a query that counts; the value is the mean of `gains`.
+    """
+
+    value: float
+    low: float
+    high: float
+    gains: Floats
+
+
 @dataclass(frozen=True, eq=False)
-class Quality:
-    """One measure of quality; `quality` gives it by name.
+class Metric:
+    """A metric; `find_metric` returns one by name.
 
     Parameters
     ----------
     name : str
-        What scikit-learn calls it, or ``"ndcg@K"``, ``"precision@K"``, ``"ap@K"``.
-    task : tuple of str
-        The tasks that it fits.
+        scikit-learn's name, or ``"ndcg@K"``, ``"precision@K"``, ``"ap@K"``.
+    task : str
+        The task that it fits.
     needs_proba : bool
         Whether it reads probabilities.
     span : (float, float)
-        Smallest and largest value that it can take.
+        Smallest and largest possible value.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thrifty import GreedyMiserClassifier
-    >>> from thrifty.frontier.splits import Rows
-    >>> from thrifty.frontier.scoring import quality
+    >>> from thrifty.frontier.scoring import find_metric
+    >>> from thrifty.learn.dataset import ValidationSet
     >>> X = np.random.default_rng(0).normal(size=(200, 1))
-    >>> model = GreedyMiserClassifier().fit(X, X[:, 0] > 0)
-    >>> rows = Rows(np.arange(3), np.array([[1.0], [-1.0], [2.0]]), np.array([True, False, False]))
-    >>> accuracy = quality(None, "classification")
-    >>> accuracy.gains(model.predictor_, rows)
+    >>> model = GreedyMiserClassifier().fit(X, X[:, 0] > 0).predictor_
+    >>> rows = np.array([[1.0], [-1.0], [2.0]])
+    >>> test = ValidationSet.for_predictor(model, "classification", rows, [True, False, False])
+    >>> found = find_metric(None, "classification").measure(model.predict_proba(rows), test)
+    >>> found.gains
     array([1., 1., 0.])
-    >>> value, low, high = accuracy.interval(model.predictor_, rows)
-    >>> f"{low:.2f} < {value:.2f} < {high:.2f}"
+    >>> f"{found.low:.2f} < {found.value:.2f} < {found.high:.2f}"
     '0.21 < 0.67 < 0.94'
     """
 
     name: str
-    task: tuple[str, ...]
+    task: str
     needs_proba: bool
     span: tuple[float, float]
-    _read: Callable[[Predictor, Rows], Answers]
-    _gains: Callable[[Answers], Floats]
-    _value: Callable[[Answers], float] | None = None
-    _strata: Callable[[Answers], NDArray[Any]] | None = None
+    _outputs: Callable[[Floats, ValidationSet], NDArray[Any]]
+    _gains: Callable[..., Floats]
+    _value: Callable[..., float] | None = None
+    _wilson_by_class: bool | None = None
 
-    def measure(self, predictor: Predictor, rows: Rows) -> float:
-        """Quality of a predictor on some rows."""
-        return self._measure(self._told(predictor, rows))
+    def value(self, scores: Floats, data: ValidationSet) -> float:
+        """Return the value of the metric for the scores of a model on some rows."""
+        outputs = self._outputs_for(scores, data)
+        found = (self._value or self._gains)(data.y, outputs, *self._queries(data))
+        return float(np.mean(found))
 
-    def gains(self, predictor: Predictor, rows: Rows) -> Floats:
-        """What each row (for an order, each query that counts) adds: the mean is the quality.
+    def measure(self, scores: Floats, data: ValidationSet, level: float = 0.95) -> Measurement:
+        """Measure the scores of a model on some rows.
 
-        Where the measure is a mean these are its terms, else the terms of its first-order
-        expansion; differences of two predictors on the same rows are paired through them.
-        """
-        return self._gains(self._told(predictor, rows))
+        The interval is Wilson's for the accuracy, the combined intervals of the recalls for the
+        balanced accuracy (Zou and Donner 2008), and Student's from the contributions for the rest,
+        clipped to the span. It treats rows (queries in a ranking) as independent. Student's
+        interval has no width if all contributions are equal, however few there are.
 
-    def interval(
-        self, predictor: Predictor, rows: Rows, level: float = 0.95
-    ) -> tuple[float, float, float]:
-        """Quality and its confidence interval (value, low, high).
-
-        Wilson's interval for the accuracy, those of the recalls put together for the balanced
-        accuracy (G. Zou and A. Donner, 2008), Student's from the gains for the rest, cut to the
-        span. It takes the rows (for an order, the queries) as drawn independently. Student's has
-        no width where all gains are equal, however few they are.
+        Parameters
+        ----------
+        scores : array of shape (n, K) or (n,)
+            Probabilities or values, as `score` of a frozen model returns them.
+        data : ValidationSet
+        level : float
+            Confidence level of the interval.
         """
         if not 0 < level < 1:
             raise ValueError(f"level: {level!r} is not between 0 and 1")
-        told = self._told(predictor, rows)
-        value, gains = self._measure(told), self._gains(told)
-        low, high = (
-            _student(value, gains, level)
-            if self._strata is None
-            else _wilson(value, measures.hits(told), self._strata(told), level)
-        )
-        return value, max(low, self.span[0]), min(high, self.span[1])
+        outputs, queries = self._outputs_for(scores, data), self._queries(data)
+        gains = self._gains(data.y, outputs, *queries)
+        value = float(gains.mean())
+        if self._value is not None:
+            value = self._value(data.y, outputs, *queries)
+        if self._wilson_by_class is None:
+            low, high = _student(value, gains, level)
+        else:
+            strata = data.y if self._wilson_by_class else np.zeros(len(data), dtype=np.int64)
+            low, high = _wilson(value, metrics.hits(data.y, outputs), strata, level)
+        return Measurement(value, max(low, self.span[0]), min(high, self.span[1]), gains)
 
-    def _told(self, predictor: Predictor, rows: Rows) -> Answers:
-        if not len(rows):
+    def _outputs_for(self, scores: Floats, data: ValidationSet) -> NDArray[Any]:
+        if not len(data):
             raise DataError(f"{self.name}: there are no rows to measure on")
-        return self._read(predictor, rows)
+        return self._outputs(scores, data)
 
-    def _measure(self, told: Answers) -> float:
-        return float(self._gains(told).mean()) if self._value is None else self._value(told)
+    def _queries(self, data: ValidationSet) -> tuple[NDArray[np.int64], ...]:
+        if self.task != "ranking":
+            return ()
+        assert data.query is not None
+        return (data.query,)
 
 
-def quality(scoring: str | None, task: str) -> Quality:
-    """Give a measure of quality by name.
+def find_metric(scoring: str | None, task: str) -> Metric:
+    """Return a metric by name.
 
     Parameters
     ----------
     scoring : str or None
-        Its name; None is the task's own: accuracy, r2 or ndcg@5.
+        Its name; by default accuracy, r2 or ndcg@5, depending on the task.
     task : {"classification", "regression", "ranking"}
 
     Raises
     ------
     DataError
-        If no measure has this name, or it does not fit the task.
+        If no metric has this name, or it does not fit the task.
 
     Examples
     --------
-    >>> from thrifty.frontier.scoring import quality
-    >>> quality(None, "ranking").name, quality("precision@10", "ranking").name
+    >>> from thrifty.frontier.scoring import find_metric
+    >>> find_metric(None, "ranking").name, find_metric("precision@10", "ranking").name
     ('ndcg@5', 'precision@10')
-    >>> quality("acuracy", "classification")
+    >>> find_metric("acuracy", "classification")
     Traceback (most recent call last):
     ...
     thrifty.errors.DataError: scoring: 'acuracy' is not known, did you mean 'accuracy'? For
@@ -157,53 +172,97 @@ def quality(scoring: str | None, task: str) -> Quality:
     """
     if task not in TASKS:
         raise DataError(f"task: {task!r} is not one of {', '.join(TASKS)}")
-    fitting = [name for name, known in MEASURES.items() if task in known.task]
-    found = _find(fitting[0] if scoring is None else scoring)
+    fitting = [name for name, known in METRICS.items() if known.task == task]
+    choices = f"For {task}: {', '.join(name.replace('@5', '@K') for name in fitting)}"
+    name = fitting[0] if scoring is None else scoring
+    ranked = re.fullmatch(r"(ndcg|precision|ap)@([1-9][0-9]{0,5})", str(name))
+    found = _ranking(ranked[1], int(ranked[2])) if ranked else METRICS.get(str(name))
     if found is None:
-        raise DataError(f"scoring: {scoring!r} is not known{_near(scoring)} {_list(task, fitting)}")
-    if task not in found.task:
-        raise DataError(
-            f"scoring: {found.name!r} is for {' and '.join(found.task)}. {_list(task, fitting)}"
-        )
+        near = difflib.get_close_matches(str(name), METRICS, n=1, cutoff=0.5)
+        hint = f", did you mean {near[0]!r}?" if near else "."
+        raise DataError(f"scoring: {scoring!r} is not known{hint} {choices}")
+    if found.task != task:
+        raise DataError(f"scoring: {found.name!r} is for {found.task}. {choices}")
     return found
 
 
-def _find(scoring: object) -> Quality | None:
-    if not isinstance(scoring, str):
-        return None
-    ranked = re.fullmatch(r"(ndcg|precision|ap)@([1-9][0-9]{0,5})", scoring)
-    return _ranking(ranked[1], int(ranked[2])) if ranked else MEASURES.get(scoring)
+# --- what a metric compares with the target ----------------------------------
 
 
-def _near(scoring: object) -> str:
-    near = difflib.get_close_matches(str(scoring), MEASURES, n=1, cutoff=0.5)
-    return f", did you mean {near[0]!r}?" if near else "."
+def _predicted_classes(scores: Floats, data: ValidationSet) -> NDArray[np.int64]:
+    if scores.ndim == 1:
+        raise DataError("scoring: this model predicts values, not classes; use r2")
+    return np.asarray(scores.argmax(axis=1))
 
 
-def _list(task: str, fitting: list[str]) -> str:
-    return f"For {task}: {', '.join(name.replace('@5', '@K') for name in fitting)}"
+def _probabilities(scores: Floats, data: ValidationSet) -> Floats:
+    if scores.ndim == 1:
+        raise DataError("scoring: this model predicts values, not classes; use r2")
+    assert data.classes is not None
+    unknown = np.unique(data.labels[data.y >= scores.shape[1]]).tolist()
+    if unknown:
+        raise DataError(
+            f"target: {unknown[:5]} are not classes of the model "
+            f"{data.classes[: scores.shape[1]].tolist()[:20]}, so they have no probability; "
+            "drop these rows"
+        )
+    # Averages over trees may exceed 1 by the last bit.
+    return np.clip(scores, 0.0, 1.0)
 
 
-def _wilson(value: float, hits: Floats, strata: NDArray[Any], level: float) -> tuple[float, float]:
-    """Interval of the mean over strata of their shares of hits; of one stratum, Wilson's own.
+def _probabilities_of_all(scores: Floats, data: ValidationSet) -> Floats:
+    proba = _probabilities(scores, data)
+    assert data.classes is not None
+    absent = np.setdiff1d(np.arange(scores.shape[1]), data.y)
+    if len(absent):
+        raise DataError(
+            f"roc_auc: no row is of class {data.classes[absent].tolist()[:5]}, so it cannot be "
+            "compared with the rest; give more rows, or use neg_log_loss"
+        )
+    return proba
 
-    Each end is as far from the mean as the ends of the strata, each independent of the others.
+
+def _values(scores: Floats, data: ValidationSet) -> Floats:
+    if scores.ndim == 2:
+        raise DataError("scoring: this model predicts classes, not values; use accuracy")
+    return scores
+
+
+def _ranking_scores(scores: Floats, data: ValidationSet) -> Floats:
+    """Return scores to rank by; classes that are numbers are ranked by their expected value."""
+    if not data.y.any():
+        raise DataError("target: no row is relevant (every grade is 0), so no order is better")
+    if scores.ndim == 1:
+        return scores
+    assert data.classes is not None
+    if data.classes.dtype.kind not in "biuf":
+        labels = data.classes.tolist()
+        raise DataError(f"scoring: the classes {labels} are not grades, so they cannot be ranked")
+    return np.asarray(scores @ data.classes[: scores.shape[1]].astype(np.float64))
+
+
+# --- intervals ---------------------------------------------------------------
+
+
+def _wilson(
+    value: float, hits: Floats, strata: NDArray[np.int64], level: float
+) -> tuple[float, float]:
+    """Return the interval of the mean, over strata, of their shares of hits.
+
+    With one stratum it is Wilson's. Otherwise each end is as far from the mean as the ends of the
+    strata combined, each independent of the others.
     """
+    z = float(ndtri((1 + level) / 2))
     below, above = [], []
     for stratum in np.unique(strata):
         here = hits[strata == stratum]
-        share, (low, high) = here.mean(), _wilson_ends(float(here.mean()), len(here), level)
-        below.append(share - low)
-        above.append(high - share)
+        share, n = float(here.mean()), len(here)
+        middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+        half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+        below.append(share - max(0.0, middle - half))
+        above.append(min(1.0, middle + half) - share)
     low, high = (float(np.linalg.norm(ends)) / len(below) for ends in (below, above))
     return value - low, value + high
-
-
-def _wilson_ends(share: float, n: int, level: float) -> tuple[float, float]:
-    z = float(ndtri((1 + level) / 2))
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def _student(value: float, gains: Floats, level: float) -> tuple[float, float]:
@@ -214,40 +273,34 @@ def _student(value: float, gains: Floats, level: float) -> tuple[float, float]:
     return value - half, value + half
 
 
-# --- the table: the first of each task is its own ----------------------------
+# --- the table: the first of each task is its default ------------------------
 
 
-def _labels(
-    name: str, gains: Callable[[Answers], Floats], strata: Callable[[Answers], NDArray[Any]]
-) -> Quality:
-    return Quality(
-        name, ("classification",), False, (0.0, 1.0), answers.labels, gains, None, strata
-    )
+def _ranking(name: str, first: int) -> Metric:
+    each = {
+        "ndcg": metrics.ndcg_gains,
+        "precision": metrics.precision,
+        "ap": metrics.leading_run,
+    }[name]
+    gains = partial(each, first=first)
+    return Metric(f"{name}@{first}", "ranking", False, (0.0, 1.0), _ranking_scores, gains)
 
 
-def _ranking(name: str, first: int) -> Quality:
-    gains = partial(measures.query_gains, each=EACH[name], first=first)
-    return Quality(f"{name}@{first}", ("ranking",), False, (0.0, 1.0), answers.order, gains)
-
-
-EACH = {
-    "ndcg": top_ranks.normalized_gain,
-    "precision": top_ranks.precision,
-    "ap": top_ranks.leading_run,
-}
-MEASURES = {
-    measure.name: measure
-    for measure in (
-        _labels("accuracy", measures.hits, measures.together),
-        _labels("balanced_accuracy", measures.balanced_gains, measures.by_class),
-        Quality("neg_log_loss", ("classification",), True, (-np.inf, 0.0),
-                answers.chances, measures.log_gains, measures.neg_log_loss),
-        Quality("roc_auc", ("classification",), True, (0.0, 1.0),
-                answers.chances, measures.roc_gains, measures.roc_auc),
-        Quality("r2", ("regression",), False, (-np.inf, 1.0),
-                answers.values, measures.r2_gains, measures.r2),
-        Quality("neg_mean_squared_error", ("regression",), False, (-np.inf, 0.0),
-                answers.values, measures.error_gains, measures.neg_mean_squared_error),
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("accuracy", "classification", False, (0.0, 1.0),
+               _predicted_classes, metrics.hits, _wilson_by_class=False),
+        Metric("balanced_accuracy", "classification", False, (0.0, 1.0),
+               _predicted_classes, metrics.balanced_gains, _wilson_by_class=True),
+        Metric("neg_log_loss", "classification", True, (-np.inf, 0.0),
+               _probabilities, metrics.log_gains, metrics.neg_log_loss),
+        Metric("roc_auc", "classification", True, (0.0, 1.0),
+               _probabilities_of_all, metrics.roc_gains, metrics.roc_auc),
+        Metric("r2", "regression", False, (-np.inf, 1.0),
+               _values, metrics.r2_gains, metrics.r2),
+        Metric("neg_mean_squared_error", "regression", False, (-np.inf, 0.0),
+               _values, metrics.error_gains, metrics.neg_mean_squared_error),
         _ranking("ndcg", 5),
         _ranking("precision", 5),
         _ranking("ap", 5),

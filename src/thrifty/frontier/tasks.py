@@ -1,9 +1,8 @@
-"""What there is to predict: classes, values or an order, each with the learners for it."""
+"""The three tasks, each with its learners."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,38 +17,21 @@ from thrifty.learn import (
     LadderClassifier,
     LadderRegressor,
 )
-from thrifty.learn.targets import Labels, grades, numbers
 
-__all__ = ["TASKS", "Task", "guess_task", "learners_named"]
+__all__ = ["LEARNERS", "guess_task", "learners_named"]
 
-# A target of numbers with more distinct values than this is taken for a quantity.
+# A numeric target with more distinct values than this is taken for a quantity.
 MOST_CLASSES = 30
-# Where all learners race, some do so with less than they have by default: the forest's first trees
-# are those that stand a chance of being on the hull, and the last rounds of a rung add little.
-SLIM: dict[str, dict[str, Any]] = {
+# In a race, some learners use less than their defaults: only the first trees of the forest have a
+# chance to be on the hull, and the last rounds of a rung add little.
+RACE_SETTINGS: dict[str, dict[str, Any]] = {
     "budget-forest": {"n_estimators": 5},
     "ladder": {"n_estimators": 200},
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """One kind of target.
-
-    Parameters
-    ----------
-    learners : mapping of name to class
-        The estimators that race for it, cheap ones first.
-    check : function of (y, rows)
-        Raises a DataError for a target that does not fit.
-    """
-
-    learners: Mapping[str, Callable[..., Any]]
-    check: Callable[[Any, int], object]
-
-
 def guess_task(y: NDArray[Any], qid: NDArray[Any] | None) -> str:
-    """Guess the task: ranking with queries, regression for many numbers, else classification.
+    """Guess the task: ranking if there are queries, regression for many distinct numbers.
 
     Examples
     --------
@@ -65,12 +47,12 @@ def guess_task(y: NDArray[Any], qid: NDArray[Any] | None) -> str:
 
 
 def learners_named(names: Sequence[str], task: str) -> dict[str, Any]:
-    """Learners of a task by their names; without any, all of them, slim enough to race.
+    """Return learners of a task by name; without names all of them, set up to race.
 
     Raises
     ------
     DataError
-        If the task has no learner of a name.
+        If the task has no learner of that name.
 
     Examples
     --------
@@ -78,32 +60,22 @@ def learners_named(names: Sequence[str], task: str) -> dict[str, Any]:
     >>> learners_named(["greedy-miser"], "ranking")
     {'greedy-miser': GreedyMiserRanker()}
     """
-    known = TASKS[task].learners
+    known = LEARNERS[task]
     strange = [name for name in names if name not in known]
     if strange:
         raise DataError(f"learners: {strange} are not for {task}; there are {', '.join(known)}")
     if names:
         return {name: known[name]() for name in names}
-    return {name: make(**SLIM.get(name, {})) for name, make in known.items()}
+    return {name: make(**RACE_SETTINGS.get(name, {})) for name, make in known.items()}
 
 
-def _labels(y: Any, rows: int) -> Labels:
-    try:
-        return Labels.of(y, rows)
-    except DataError:
-        raise
-    except (TypeError, ValueError) as error:  # a mixture of types, or fractions as labels
-        raise DataError(f"target: these are not classes ({error}); try regression") from error
-
-
-CLASSIFIERS = {
-    "greedy-miser": GreedyMiserClassifier,
-    "budget-forest": BudgetForestClassifier,
-    "ladder": LadderClassifier,
-}
-REGRESSORS = {"greedy-miser": GreedyMiserRegressor, "ladder": LadderRegressor}
-TASKS = {
-    "classification": Task(CLASSIFIERS, _labels),
-    "regression": Task(REGRESSORS, numbers),
-    "ranking": Task({"greedy-miser": GreedyMiserRanker}, grades),
+# The estimators that race for each task, fast ones first.
+LEARNERS: dict[str, dict[str, Callable[..., Any]]] = {
+    "classification": {
+        "greedy-miser": GreedyMiserClassifier,
+        "budget-forest": BudgetForestClassifier,
+        "ladder": LadderClassifier,
+    },
+    "regression": {"greedy-miser": GreedyMiserRegressor, "ladder": LadderRegressor},
+    "ranking": {"greedy-miser": GreedyMiserRanker},
 }

@@ -1,52 +1,32 @@
-"""Tracing: whole curves of one learner or several, from one call."""
+"""Trace the whole cost/quality curve of one learner, or of several on the same rows."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
+from sklearn.base import clone
 
-from thrifty.bundle import Schema
-from thrifty.errors import DataError, raise_all
-from thrifty.frontier.checkpoints import (
-    Cell,
-    digest_of_rows,
-    digest_of_table,
-    plain_settings,
-    run_cells,
-)
+from thrifty.errors import DataError
 from thrifty.frontier.curve import Curve
-from thrifty.frontier.evaluate import Bench, thin
-from thrifty.frontier.scoring import quality
-from thrifty.frontier.splits import Rows, hold_out, take
-from thrifty.frontier.tasks import TASKS
+from thrifty.frontier.evaluate import evaluate_points, thin
+from thrifty.frontier.jobs import Job, digest_of_rows, digest_of_set, plain_settings, run_jobs
+from thrifty.frontier.scoring import Metric, find_metric
+from thrifty.frontier.splits import split_rows
+from thrifty.learn.base import PricedEstimator, task_of
+from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.learn.point import Point
 from thrifty.learn.targets import queries
 
-__all__ = ["trace"]
+__all__ = ["check_learners", "read_table", "trace", "trace_learner"]
 
+# Confidence level of the intervals.
 LEVEL = 0.95
-# Rows of the training table that the bills of a point are foreseen on.
-FORESEEN_ROWS = 500
-
-
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """What all learners of a run share."""
-
-    task: str
-    scoring: str
-    train: Rows
-    held_out: Rows
-    clusters: NDArray[np.int64] | None
-    seed: int
+# Training rows on which the bills of a point are estimated.
+TRAINING_ROWS = 500
 
 
 def trace(
@@ -66,8 +46,8 @@ def trace(
 ) -> Curve:
     """Trace the cost/quality curve of a learner, or of several on the same rows.
 
-    Each learner learns its whole path from the training rows; its points are measured on the
-    held-out rows. The curve does not depend on `n_jobs`.
+    Each learner fits its whole path on the training set; its points are measured on the validation
+    set. The curve does not depend on `n_jobs`.
 
     Parameters
     ----------
@@ -78,26 +58,25 @@ def trace(
     y : sequence of shape (n,)
         Labels, values, or relevance grades.
     validation : (Xv, yv) or (Xv, yv, qidv), optional
-        Held-out rows. When left out, `share` of the rows are held out: classes in proportion,
+        The validation set. By default `share` of the rows are held out: classes in proportion,
         queries and groups whole.
     scoring : str, optional
-        What quality is, see `thrifty.frontier.scoring`; accuracy, r2 or ndcg@5 when left out.
+        The metric, see `thrifty.frontier.scoring`; by default accuracy, r2 or ndcg@5.
     qid : sequence of shape (n,), optional
         Query of each row, for ranking.
     groups : sequence of shape (n,), optional
-        Rows of one group are held out together; they count as one observation where figures
-        are said to be sure.
+        Rows of one group are held out together, and count as one observation in the intervals.
     share : float
         Share of the rows to hold out.
     resume : path, optional
-        A folder that keeps each learner's curve when it is done; a run that was interrupted goes
-        on from there.
+        A folder that keeps the curve of each learner when it is done; an interrupted run resumes
+        from there.
     n_jobs : int, optional
-        Learners that run at a time, through joblib.
+        Number of learners that run at a time, through joblib.
     progress : bool
-        Show a bar with the time left.
+        Show a progress bar with the time left.
     random_state : int
-        Divides the rows, and seeds learners that have no seed of their own.
+        Splits the rows, and seeds learners that have no seed of their own.
 
     Raises
     ------
@@ -112,160 +91,129 @@ def trace(
     >>> X = np.random.default_rng(0).normal(size=(600, 3))
     >>> y = X[:, 0] + X[:, 1] > 0
     >>> curve = trace(GreedyMiserClassifier(prices=Prices([1.0, 5.0, 1.0])), X, y)
-    >>> curve.frontier[0].bill, curve.at_budget(1.0).bill
+    >>> curve.frontier[0].bill, curve.choose(budget=1.0).bill
     (0.0, 1.0)
     """
-    learners = _named(learner, random_state)
-    run = _prepared(learners, X, y, qid, groups, validation, scoring, share, random_state)
-    about = {} if resume is None else _about(run)
-    cells = [
-        Cell(_settings(name, each, about), partial(_curve, name, each, run))
-        for name, each in learners.items()
-    ]
-    return Curve.merge(run_cells(cells, resume, n_jobs, progress))
-
-
-def _named(learner: Any, seed: int) -> dict[str, Any]:
     named = learner if isinstance(learner, Mapping) else {type(learner).__name__: learner}
-    if not named:
-        raise DataError("learner: the mapping is empty; give at least one")
-    strange = [name for name, each in named.items() if not hasattr(each, "path")]
-    if strange or any(isinstance(each, type) for each in named.values()):
-        raise DataError(f"learner: {strange or list(named)} have no path; give estimators")
-    return {str(name): _seeded(each, seed) for name, each in named.items()}
+    task = check_learners(named, "learner")
+    metric = find_metric(scoring, task)
+    whole = X if isinstance(X, TrainingSet) else read_table(task, X, y, qid)
+    if validation is not None:
+        train, held_out = whole, _read_validation(validation, whole)
+    else:
+        clusters = whole.query if groups is None else queries(groups, len(whole))
+        rng = np.random.default_rng(random_state)
+        train_rows, held_rows = split_rows(task, whole.y, clusters, share, rng)
+        train = whole.sample(train_rows)
+        held_out = whole.hold_out(held_rows, train.schema, clusters)
+    about = {} if resume is None else _describe_run(train, held_out, metric, random_state)
+    jobs = [
+        Job(
+            {"name": str(name), "learner": plain_settings(each) if about else None, **about},
+            partial(trace_learner, str(name), each, train, held_out, metric, random_state),
+        )
+        for name, each in ((n, _seeded(each, random_state)) for n, each in named.items())
+    ]
+    return Curve.merge(run_jobs(jobs, resume, n_jobs, progress))
+
+
+def trace_learner(
+    name: str,
+    learner: Any,
+    train: TrainingSet,
+    validation: ValidationSet,
+    metric: Metric,
+    seed: int = 0,
+) -> Curve:
+    """Fit the path of one learner and measure its points on the validation set."""
+    learner = _seeded(learner, seed)
+    points = thin(_path(learner, train, validation))
+    predictor = points[0].model
+    rows = np.arange(len(train))
+    if len(train) > TRAINING_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(len(train), TRAINING_ROWS, replace=False))
+    if predictor.schema == train.schema:
+        held_out, training_rows = validation, train.X[rows]
+    else:  # a learner that reads tables its own way
+        schema = predictor.schema
+        held_out = validation.encode_by(schema)
+        training_rows = schema.encode(train.take(rows).table)
+    measured = evaluate_points(name, points, held_out, metric, LEVEL, training_rows)
+    return Curve(
+        tuple(measured),
+        scoring=metric.name,
+        task=train.task,
+        unit=predictor.prices.unit,
+        full=predictor.prices.full,
+        level=LEVEL,
+        data=digest_of_rows(held_out.X, validation.labels, validation.clusters),
+        clusters=validation.clusters,
+    )
+
+
+def check_learners(learners: Mapping[str, Any], what: str) -> str:
+    """Check that learners are estimators with a path and one task; return the task."""
+    if not learners:
+        raise DataError(f"{what}: there are none; give at least one")
+    wrong = [
+        str(name)
+        for name, each in learners.items()
+        if isinstance(each, type) or not (hasattr(each, "path") or hasattr(each, "at_budget"))
+    ]
+    if wrong:
+        raise DataError(f"{what}: {wrong} have no path; give estimators, not classes")
+    tasks = {name: task_of(each) for name, each in learners.items()}
+    if len(set(tasks.values())) > 1:
+        listed = ", ".join(f"{name} is for {task}" for name, task in tasks.items())
+        raise DataError(f"{what}: they have different tasks: {listed}")
+    return next(iter(tasks.values()))
+
+
+def read_table(task: str, X: Any, y: Any, qid: Any) -> TrainingSet:
+    """Read a table whose learners bring their own prices; check that queries fit the task."""
+    if qid is None and task == "ranking":
+        raise DataError("qid: ranking needs the query of each row: give qid")
+    if qid is not None and task != "ranking":
+        raise DataError(f"qid: {task} has no queries: leave qid out, or give groups")
+    return TrainingSet.read(task, X, y, qid=qid)
+
+
+def _read_validation(validation: Any, train: TrainingSet) -> ValidationSet:
+    if isinstance(validation, ValidationSet):
+        return validation
+    if train.task == "ranking" and isinstance(validation, (tuple, list)) and len(validation) == 2:
+        raise DataError("validation: ranking needs the query of each row, (X, y, qid)")
+    return ValidationSet.read(validation, train)
 
 
 def _seeded(learner: Any, seed: int) -> Any:
-    """A copy that does not depend on the hour: one without a seed takes that of the run."""
+    """Copy a learner; one without a seed gets that of the run, so that runs can be repeated."""
     learner = clone(learner)
     if "random_state" in learner.get_params(deep=False) and learner.random_state is None:
         learner.set_params(random_state=seed)
     return learner
 
 
-def _prepared(
-    learners: Mapping[str, Any],
-    X: Any,
-    y: Any,
-    qid: Any,
-    groups: Any,
-    validation: tuple[Any, ...] | None,
-    scoring: str | None,
-    share: float,
-    seed: int,
-) -> _Run:
-    """Check the rows and divide them."""
-    task = _task(learners)
-    measure = quality(scoring, task).name
-    rows = _rows(X, y, qid, task)
-    units = rows.qid if groups is None else queries(groups, len(rows))
-    if validation is None:
-        strata = rows.y if task == "classification" else np.zeros(len(rows))
-        parts = hold_out(strata, units, share, np.random.default_rng(seed))
-        train, held_out = (take(part, rows.X, rows.y, rows.qid) for part in parts)
-        units = None if units is None else units[parts[1]]
-    else:
-        train, held_out = rows, _given(validation, task)
-        units = held_out.qid
-    clusters = None if units is None else queries(units, len(held_out))
-    return _Run(task, measure, train, held_out, clusters, seed)
+def _path(learner: Any, train: TrainingSet, validation: ValidationSet) -> list[Point]:
+    if isinstance(learner, PricedEstimator):
+        return list(learner.path(train, None, validation=validation))
+    if train.query is None:
+        held_out: tuple[Any, ...] = (validation.table, validation.labels)
+        return list(learner.path(train.table, train.labels, validation=held_out))
+    held_out = (validation.table, validation.labels, validation.query)
+    return list(learner.path(train.table, train.labels, qid=train.query, validation=held_out))
 
 
-def _task(learners: Mapping[str, Any]) -> str:
-    tasks = {name: _task_of(each) for name, each in learners.items()}
-    if len(set(tasks.values())) > 1:
-        told = ", ".join(f"{name} is for {task}" for name, task in tasks.items())
-        raise DataError(f"learner: they have different tasks: {told}")
-    return next(iter(tasks.values()))
-
-
-def _task_of(learner: Any) -> str:
-    if is_classifier(learner):
-        return "classification"
-    return "regression" if is_regressor(learner) else "ranking"
-
-
-def _rows(X: Any, y: Any, qid: Any, task: str, what: str = "") -> Rows:
-    n = _num_samples(X)
-    y = np.asarray(y)
-    problems = []
-    if qid is None and task == "ranking":
-        problems.append("ranking needs the query of each row: give qid")
-    if qid is not None and task != "ranking":
-        problems.append(f"{task} has no queries: leave qid out, or give groups")
-    raise_all(DataError, f"{what or 'qid'}", problems)
-    TASKS[task].check(y, n)
-    if qid is not None:
-        queries(qid, n)
-    return Rows(np.arange(n), X, y, None if qid is None else np.asarray(qid))
-
-
-def _given(validation: Any, task: str) -> Rows:
-    if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
-        raise DataError("validation: give the table and its target, (X, y), or (X, y, qid)")
-    X, y, *qid = validation
-    n, y = _num_samples(X), np.asarray(y)
-    if len(y) != n:
-        raise DataError(f"validation target: {len(y)} values for {n} rows; give one value a row")
-    if task == "ranking" and not qid:
-        raise DataError("validation: ranking needs the query of each row, (X, y, qid)")
-    return Rows(np.arange(n), X, y, np.asarray(qid[0]) if qid else None)
-
-
-def _about(run: _Run) -> dict[str, Any]:
+def _describe_run(
+    train: TrainingSet, validation: ValidationSet, metric: Metric, seed: int
+) -> dict[str, Any]:
+    """Describe, in plain values, everything that the curves depend on besides the learners."""
     from thrifty import __version__
 
-    train, held_out = run.train, run.held_out
     return {
-        "data": digest_of_table(train.X, train.y, train.qid),
-        "validation": digest_of_table(held_out.X, held_out.y, run.clusters),
-        "scoring": run.scoring,
-        "seed": run.seed,
+        "data": digest_of_set(train),
+        "validation": digest_of_set(validation),
+        "scoring": metric.name,
+        "seed": seed,
         "thrifty": __version__,
     }
-
-
-def _settings(name: str, learner: Any, about: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": name, "learner": plain_settings(learner) if about else None, **about}
-
-
-def _curve(name: str, learner: Any, run: _Run) -> Curve:
-    """The curve of one learner: the work of one cell."""
-    points = thin(_path(learner, run))
-    predictor = points[0].model
-    bench = _bench(predictor.schema, run)
-    measured = tuple(bench.measure(name, points))
-    prices = predictor.prices
-    data = digest_of_rows(bench.rows.X, run.held_out.y, run.clusters)
-    return Curve(
-        measured,
-        scoring=run.scoring,
-        task=run.task,
-        unit=prices.unit,
-        full=prices.full,
-        level=LEVEL,
-        data=data,
-        clusters=run.clusters,
-    )
-
-
-def _path(learner: Any, run: _Run) -> list[Any]:
-    train, held_out = run.train, run.held_out
-    if train.qid is None:
-        return list(learner.path(train.X, train.y, validation=(held_out.X, held_out.y)))
-    validation = (held_out.X, held_out.y, held_out.qid)
-    return list(learner.path(train.X, train.y, qid=train.qid, validation=validation))
-
-
-def _bench(schema: Schema, run: _Run) -> Bench:
-    rows, n = run.held_out, len(run.train)
-    few = np.arange(n)
-    if n > FORESEEN_ROWS:
-        few = np.sort(np.random.default_rng(run.seed).choice(n, FORESEEN_ROWS, replace=False))
-    return Bench(
-        rows=Rows(rows.index, schema.encode(rows.X), rows.y, rows.qid),
-        quality=quality(run.scoring, run.task),
-        level=LEVEL,
-        clusters=run.clusters,
-        training=schema.encode(_safe_indexing(run.train.X, few)),
-    )

@@ -14,17 +14,25 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier, is_regressor
 from sklearn.utils import Tags, compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from thrifty.bundle import NamedWalk, Predictor, Schema
 from thrifty.costs import BoundPrices, Prices
 from thrifty.errors import DataError
+from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.targets import Labels
 from thrifty.model import Frozen
 
-__all__ = ["PricedClassifier", "PricedEstimator"]
+__all__ = ["PricedClassifier", "PricedEstimator", "task_of"]
+
+
+def task_of(estimator: Any) -> str:
+    """Return "classification", "regression" or "ranking"."""
+    if is_classifier(estimator):
+        return "classification"
+    return "regression" if is_regressor(estimator) else "ranking"
 
 
 class PricedEstimator(BaseEstimator):  # type: ignore[misc]
@@ -96,13 +104,45 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         prices = (self.prices or Prices()).bind(names if schema.named else len(names))
         return schema, prices, schema.encode(X)
 
+    def _read_training(
+        self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None
+    ) -> TrainingSet:
+        """Check the parameters, then read a training table; sets what scikit-learn expects.
+
+        `X` may be a `TrainingSet` that was read before: then nothing is encoded again, and only
+        the prices and the class weights are those of this estimator.
+        """
+        self._validate_params()
+        if isinstance(X, TrainingSet):
+            train = X.with_prices(self.prices)
+            self.n_features_in_ = train.n_features
+            if train.schema.named:
+                self.feature_names_in_ = np.array(train.schema.names, dtype=object)
+        else:
+            table = self._as_table(X, reset=True, least=2)
+            train = TrainingSet.read(task_of(self), table, y, self.prices, sample_weight, qid)
+        if train.classes is not None:
+            self.classes_ = train.classes
+        return train.with_class_weight(getattr(self, "class_weight", None))
+
+    def _read_validation(self, validation: Any, train: TrainingSet) -> ValidationSet:
+        """Read ``(X, y)`` or ``(X, y, qid)``; a `ValidationSet` is taken as it is."""
+        if isinstance(validation, ValidationSet):
+            return validation
+        if isinstance(validation, (tuple, list)) and validation:
+            validation = (self._as_table(validation[0], reset=False), *validation[1:])
+        return ValidationSet.read(validation, train)
+
     def _checked(self, X: Any) -> Any:
-        """A table to predict, checked by scikit-learn's conventions."""
+        """Check a table to predict by scikit-learn's conventions."""
         check_is_fitted(self, "_predictor")
         return self._as_table(X, reset=False)
 
     def _as_table(self, X: Any, *, reset: bool, least: int = 1) -> Any:
         if hasattr(X, "columns"):
+            if not reset and hasattr(self, "feature_names_in_"):
+                # The schema picks the columns by name: any order, and others beside them.
+                return X
             # A table with columns of its own: only names and width are scikit-learn's business.
             if len(X) < least:
                 raise DataError(
@@ -132,6 +172,12 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         if weight is None or np.all(weight > 0):
             return (*arrays, weight)
         return tuple(array[weight > 0] for array in (*arrays, weight))
+
+    def _predictor_of(
+        self, model: Frozen, train: TrainingSet, knob: dict[str, Any] | None = None
+    ) -> Predictor:
+        """Join a frozen model with the names, classes and prices of its training set."""
+        return self._freeze(model, train.schema, train.prices, train.classes, knob)
 
     def _freeze(
         self,

@@ -1,7 +1,19 @@
-"""A table as the inputs of a linear model: numbers standardized, a slot for each category.
+"""The library's standardizer: turns a table into the inputs of linear and kernel models.
 
-As `machine_source.standard_slots`, for tables of many columns: the moments of all columns are
-taken block by block of rows. A table in which nothing varies has no slots.
+A number becomes ``(x - mean) / standard deviation``, a category becomes one indicator column per
+label, and a missing value becomes the mean: 0 for a number, the label's share for an indicator.
+Columns that do not vary are left out. The result is a `thrifty.model.encoding.Encoding`, which is
+part of the frozen model, so a model takes the table as it is.
+
+Two functions compute the same moments in a different order, so their results differ in the last
+bits, and a model must keep the one it was built with:
+
+- `standardize` works column by column and raises an error if no column varies. SVMs, edge/cloud
+  models, gates and cost-sensitive trees use it.
+- `standardize_blockwise` works on blocks of rows, all columns at once, which is fast for tables of
+  hundreds of columns, and accepts a table in which nothing varies. Submodular trees use it.
+
+`identity_encoding` leaves numbers as they are, for a model that was trained elsewhere.
 """
 
 from __future__ import annotations
@@ -10,83 +22,140 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle import Schema
+from thrifty.errors import DataError
 from thrifty.model.encoding import NUMERIC, Encoding
 
-__all__ = ["encode_rows", "encoding_of"]
+__all__ = ["encode_blockwise", "identity_encoding", "standardize", "standardize_blockwise"]
 
 Floats = NDArray[np.float64]
-ROWS = 4096
-# A column whose deviation is a smaller part of its mean is a constant, up to rounding.
-NOTHING = 1e-13
+# Blocks of this many rows stay in the processor's cache for tables of hundreds of columns.
+ROWS_PER_BLOCK = 4096
+# Sums over blocks leave a constant column a tiny deviation; below this share of the mean it is 0.
+CONSTANT_TOL = 1e-13
 
 
-def encoding_of(schema: Schema, X: NDArray[np.floating], weight: Floats | None) -> Encoding:
-    """Slots of the columns that vary, in the order of the columns.
+def standardize(schema: Schema, X: NDArray[np.floating], weight: Floats | None) -> Encoding:
+    """Fit the encoding of the columns that vary, one column at a time.
+
+    Parameters
+    ----------
+    schema : Schema
+        Says which columns hold categories.
+    X : array of shape (n, d)
+        Encoded rows; missing values are NaN.
+    weight : array of shape (n,) or None
+        Sample weights of means, deviations and shares.
+
+    Raises
+    ------
+    DataError
+        If no column varies.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thrifty.bundle import Schema
-    >>> from thrifty.learn.encoding import encode_rows, encoding_of
+    >>> from thrifty.learn.encoding import standardize
     >>> X = np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, 5.0]])
-    >>> slots = encoding_of(Schema.of(X), X, None)
-    >>> slots.columns, encode_rows(slots, X)
+    >>> encoding = standardize(Schema.of(X), X, None)
+    >>> encoding.columns, encoding.apply(X)
     (array([0]), array([[-1.],
            [ 1.],
            [ 0.]]))
     """
-    centers, scales = _standard(X, weight)
-    slots: list[tuple[int, int, float, float, float]] = []
+    entries = []
+    for j, column in enumerate(schema.columns):
+        present = ~np.isnan(X[:, j])
+        if not present.any():  # all its values were in rows of weight 0
+            continue
+        x = X[present, j].astype(np.float64)
+        w = None if weight is None else weight[present]
+        if column.categories is None:
+            center = float(np.average(x, weights=w))
+            scale = float(np.sqrt(np.average(np.square(x - center), weights=w)))
+            entries.append((j, NUMERIC, center, scale if np.ptp(x) > 0 else 0.0, 0.0))
+            continue
+        for code in range(len(column.categories)):
+            share = float(np.average(x == code, weights=w))
+            entries.append((j, code, 0.0, float(0 < share < 1), share))
+    encoding = _encoding_of(entries)
+    if not len(encoding.columns):
+        raise DataError("table: no column varies; there is nothing to tell the classes apart by")
+    return encoding
+
+
+def standardize_blockwise(
+    schema: Schema, X: NDArray[np.floating], weight: Floats | None
+) -> Encoding:
+    """Fit the encoding of the columns that vary, block by block of rows.
+
+    Takes the parameters of `standardize`. The encoding is empty if no column varies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.bundle import Schema
+    >>> from thrifty.learn.encoding import encode_blockwise, standardize_blockwise
+    >>> X = np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, 5.0]])
+    >>> encode_blockwise(standardize_blockwise(Schema.of(X), X, None), X)
+    array([[-1.],
+           [ 1.],
+           [ 0.]])
+    """
+    tiny = np.finfo(float).tiny  # a column without values has a total weight of 0
+    total, total_weight = _power_sums(X, weight, np.zeros(X.shape[1]), power=1)
+    total_weight = np.maximum(total_weight, tiny)
+    centers = total / total_weight
+    squares, _ = _power_sums(X, weight, centers, power=2)
+    scales = np.sqrt(squares / total_weight)
+    scales = np.where(scales > CONSTANT_TOL * np.abs(centers), scales, 0.0)
+    entries = []
     for j, column in enumerate(schema.columns):
         if column.categories is None:
-            slots.append((j, NUMERIC, centers[j], scales[j], 0.0))
+            entries.append((j, NUMERIC, centers[j], scales[j], 0.0))
             continue
-        shares = _shares(X[:, j], weight, len(column.categories))
-        slots += [
-            (j, code, 0.0, float(0.0 < share < 1.0), share) for code, share in enumerate(shares)
-        ]
-    kept = np.array([slot for slot in slots if slot[3] > 0.0]).reshape(-1, 5)
-    columns, codes = kept[:, :2].T.astype(np.int64)
-    return Encoding(columns, codes, *kept[:, 2:].T)
+        present = ~np.isnan(X[:, j])
+        codes, w = X[present, j].astype(np.int64), None if weight is None else weight[present]
+        counts = np.bincount(codes, w, minlength=len(column.categories))
+        shares = counts / max(float(counts.sum()), tiny)
+        entries += [(j, k, 0.0, float(0.0 < share < 1.0), share) for k, share in enumerate(shares)]
+    return _encoding_of(entries)
 
 
-def encode_rows(encoding: Encoding, X: NDArray[np.floating]) -> Floats:
-    """All rows as inputs (n, q)."""
+def identity_encoding(X: NDArray[np.floating]) -> Encoding:
+    """Keep numbers as they are; a missing value becomes the mean of its column in X (n, d)."""
+    d = X.shape[1]
+    means = np.nanmean(X, axis=0, dtype=float)
+    return Encoding(np.arange(d), np.full(d, NUMERIC), np.zeros(d), np.ones(d), means)
+
+
+def encode_blockwise(encoding: Encoding, X: NDArray[np.floating]) -> Floats:
+    """Encode all rows, (n, q), with little memory beside the result."""
     Z = np.empty((len(X), len(encoding.columns)))
-    for first in range(0, len(X), ROWS):
-        Z[first : first + ROWS] = encoding.apply(X[first : first + ROWS])
+    for first in range(0, len(X), ROWS_PER_BLOCK):
+        block = slice(first, first + ROWS_PER_BLOCK)
+        Z[block] = encoding.apply(X[block])
     return Z
 
 
-def _standard(X: NDArray[np.floating], weight: Floats | None) -> tuple[Floats, Floats]:
-    """Mean and deviation of each column over what is there; 0 where nothing varies."""
-    total, mass = _sums(X, weight, np.zeros(X.shape[1]), power=1)
-    some = np.maximum(mass, np.finfo(float).tiny)
-    centers = total / some
-    squares, _ = _sums(X, weight, centers, power=2)
-    scales = np.sqrt(squares / some)
-    return centers, np.where(scales > NOTHING * np.abs(centers), scales, 0.0)
+def _encoding_of(entries: list[tuple[int, int, float, float, float]]) -> Encoding:
+    """Make an encoding of (column, code, center, scale, fill) entries; drop those of scale 0."""
+    kept = np.array([entry for entry in entries if entry[3] > 0]).reshape(-1, 5)
+    columns, codes = kept[:, :2].T.astype(np.int64)
+    return Encoding(columns, codes, *np.ascontiguousarray(kept[:, 2:].T))
 
 
-def _sums(
+def _power_sums(
     X: NDArray[np.floating], weight: Floats | None, center: Floats, power: int
 ) -> tuple[Floats, Floats]:
-    """Weighted sum of (x - center)^power over what is there, and of the weights."""
-    total, mass = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for first in range(0, len(X), ROWS):
-        x = X[first : first + ROWS].astype(np.float64)
-        w = np.ones(len(x)) if weight is None else weight[first : first + ROWS]
+    """Sum ``(x - center)^power`` and the weights over the values present in each column, (d,)."""
+    total, total_weight = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for first in range(0, len(X), ROWS_PER_BLOCK):
+        x = X[first : first + ROWS_PER_BLOCK].astype(np.float64)
+        w = np.ones(len(x)) if weight is None else weight[first : first + ROWS_PER_BLOCK]
         missing = np.isnan(x)
         x -= center
         x[missing] = 0.0
         total += w @ (x if power == 1 else np.square(x))
-        mass += w.sum() - w @ missing if missing.any() else w.sum()
-    return total, mass
-
-
-def _shares(x: NDArray[np.floating], weight: Floats | None, count: int) -> list[float]:
-    """Share of each category among the values that are there."""
-    present = ~np.isnan(x)
-    w = None if weight is None else weight[present]
-    mass = np.bincount(x[present].astype(np.int64), w, minlength=count)
-    return list(mass / max(float(mass.sum()), np.finfo(float).tiny))
+        total_weight += w.sum() - w @ missing if missing.any() else w.sum()
+    return total, total_weight

@@ -1,13 +1,15 @@
-"""Dealing rows to parts, so that each part has its share of every class or of every size.
+"""Assign rows to folds, split them by hash, and merge duplicates.
 
-Dividing rows into those that fit a machine, those that judge it, and those that stop it.
+There are two ways to divide rows, because the methods need different guarantees:
 
-Xu 2014, sec. 2.2.3: half of the rows train, four tenths validate, one tenth is held out. Lots are
-drawn by a hash of the row, class by class, and shares are of weight. So equal rows stay together,
-none is learnt from and held out at once, and a row of weight two is the same as two rows. The same
-hashes draw the half of the rows that a tree is grown on.
+- `assign_folds` draws balanced folds from a random generator. Ladders use it to hold out rows and
+  for out-of-fold predictions, gates for out-of-fold predictions.
+- `split_by_hash` draws the training, validation and early stopping rows of an anytime classifier
+  from a hash of each row (`thrifty.model.row_hash`), class by class, with shares of the sample
+  weight. Equal rows always stay together, so none is in two parts, and a row of weight 2 counts
+  exactly as two rows do. `sample_half` subsamples the rows of a tree by the same hashes.
 
-Rows that are alike become one row that weighs as much as all of them.
+`merge_duplicates` lets a learner see each distinct row once.
 """
 
 from __future__ import annotations
@@ -17,108 +19,129 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Lots", "deal", "divide", "half", "lots_of", "merge_rows"]
+from thrifty.model.row_hash import hash_rows, splitmix64
+
+__all__ = ["assign_folds", "merge_duplicates", "sample_half", "split_by_hash"]
+
+# Shares of the weight before the validation and the early stopping rows: half of the rows train,
+# four tenths validate, one tenth stops early (Xu 2014, sec. 2.2.3).
+SPLIT_STARTS = (0.5, 0.9)
 
 
-def deal(target: NDArray[Any], parts: int, random: np.random.RandomState) -> NDArray[np.int64]:
-    """Part 0..parts-1 of each row: rows are shuffled, sorted by target, dealt out in turn.
+def assign_folds(
+    target: NDArray[Any], n_folds: int, random: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Assign each row to a fold, so that the folds are alike in their targets.
+
+    The rows are shuffled, sorted by target, and assigned to the folds in turn: classes are spread
+    evenly, and so are small and large numbers. `random` draws one permutation of the rows.
+
+    Returns
+    -------
+    array of shape (n,)
+        Fold of each row, from 0 to ``n_folds - 1``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.learn.folds import deal
+    >>> from thrifty.learn.folds import assign_folds
     >>> target = np.array([0, 0, 0, 0, 1, 1])
-    >>> part = deal(target, 2, np.random.RandomState(0))
-    >>> np.bincount(part[target == 0]), np.bincount(part[target == 1])
+    >>> fold = assign_folds(target, 2, np.random.RandomState(0))
+    >>> np.bincount(fold[target == 0]), np.bincount(fold[target == 1])
     (array([2, 2]), array([1, 1]))
     """
     shuffled = random.permutation(len(target))
     order = shuffled[np.argsort(target[shuffled], kind="stable")]
-    part = np.empty(len(target), dtype=np.int64)
-    part[order] = np.arange(len(target)) % parts
-    return part
+    fold = np.empty(len(target), dtype=np.int64)
+    fold[order] = np.arange(len(target)) % n_folds
+    return fold
 
 
-Lots = NDArray[np.uint64]
-
-# Where the validation rows and the held-out rows begin.
-STARTS = (0.5, 0.9)
-
-
-def divide(
+def split_by_hash(
     X: NDArray[np.floating],
     codes: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
     seed: int,
 ) -> tuple[NDArray[np.int64], tuple[int, int]]:
-    """An order of the rows, and where in it the validation and the held-out rows begin.
+    """Split the rows of each class into training, validation and early stopping rows.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    codes : int64 array of shape (n,)
+        Class codes.
+    weight : array of shape (n,) or None
+        Sample weights; the parts have the shares `SPLIT_STARTS` of them.
+    seed : int
+        Seed of the hash.
+
+    Returns
+    -------
+    order : int64 array of shape (n,)
+        Training rows, validation rows, early stopping rows; each in the order of the table.
+    starts : (int, int)
+        Where in `order` the validation and the early stopping rows start.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.learn.folds import divide
-    >>> order, starts = divide(np.arange(20.0)[:, np.newaxis], np.arange(20) % 2, None, seed=0)
-    >>> sorted(order.tolist()) == list(range(20)), starts
-    (True, (10, 18))
+    >>> from thrifty.learn.folds import split_by_hash
+    >>> X, codes = np.arange(20.0)[:, np.newaxis], np.arange(20) % 2
+    >>> order, starts = split_by_hash(X, codes, None, seed=0)
+    >>> starts
+    (10, 18)
+    >>> order[starts[1] :]  # the early stopping rows: one of each class
+    array([0, 7])
     """
     weights = np.ones(len(X)) if weight is None else weight
-    lots = lots_of(X, seed)
+    row_hash = hash_rows(X, seed)
     part = np.zeros(len(X), dtype=np.int64)
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
-        part[rows] = _parts(lots[rows], weights[rows])
+        _, rank = np.unique(row_hash[rows], return_inverse=True)
+        weight_of_rank = np.bincount(rank, weights[rows])
+        before = (np.cumsum(weight_of_rank) - weight_of_rank) / weight_of_rank.sum()
+        part[rows] = np.searchsorted(SPLIT_STARTS, before, side="right")[rank]
     first, second = np.searchsorted(np.sort(part), (1, 2)).tolist()
     return np.argsort(part, kind="stable"), (first, second)
 
 
-def lots_of(X: NDArray[np.floating], seed: int) -> Lots:
-    """A hash of each row, and of the seed."""
-    state = np.full(len(X), seed, dtype=np.uint64)
-    for column in X.T:
-        # One bit pattern for each value: no negative zero, one NaN.
-        value = np.where(np.isnan(column), np.nan, column.astype(np.float64) + 0.0)
-        state = _mixed(state ^ value.view(np.uint64))
-    return state
-
-
-def half(lots: Lots, draw: int) -> NDArray[np.bool_]:
-    """About half of the rows; another half at each draw."""
-    return _mixed(lots ^ _mixed(np.full(1, draw, dtype=np.uint64))) >> np.uint64(63) > 0
-
-
-def _parts(lots: Lots, weight: NDArray[np.float64]) -> NDArray[np.int64]:
-    """0, 1 or 2 for each row of one class, by its place among the lots."""
-    _, place = np.unique(lots, return_inverse=True)
-    mass = np.bincount(place, weight)
-    before = (np.cumsum(mass) - mass) / mass.sum()
-    return np.asarray(np.searchsorted(STARTS, before, side="right")[place])
-
-
-def _mixed(x: Lots) -> Lots:
-    """One round of SplitMix64."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-def merge_rows(
-    X: NDArray[np.floating], codes: NDArray[np.int64], weight: NDArray[np.float64] | None
-) -> tuple[NDArray[np.floating], NDArray[np.int64], NDArray[np.float64]]:
-    """Distinct rows with their classes and weights, in an order that the rows alone decide.
-
-    So a row of weight two is two rows, to the last bit of what is learnt from them.
+def sample_half(row_hash: NDArray[np.uint64], draw: int) -> NDArray[np.bool_]:
+    """Select about half of the rows by their hashes (n,); another half for every `draw`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.learn.folds import merge_rows
-    >>> X, codes, weight = merge_rows(np.array([[2.0], [1.0], [2.0]]), np.array([1, 0, 1]), None)
+    >>> from thrifty.learn.folds import sample_half
+    >>> from thrifty.model.row_hash import hash_rows
+    >>> row_hash = hash_rows(np.arange(1000.0)[:, np.newaxis], seed=0)
+    >>> first, second = sample_half(row_hash, draw=0), sample_half(row_hash, draw=1)
+    >>> [half.sum().item() for half in (first, second, first & second)]
+    [509, 486, 243]
+    """
+    return splitmix64(row_hash ^ splitmix64(np.full(1, draw, dtype=np.uint64))) >> np.uint64(63) > 0
+
+
+def merge_duplicates(
+    X: NDArray[np.floating], codes: NDArray[np.int64], weight: NDArray[np.float64] | None
+) -> tuple[NDArray[np.floating], NDArray[np.int64], NDArray[np.float64]]:
+    """Merge rows of equal values and class into one row that has the sum of their weights.
+
+    The rows come back in an order that depends on their values only, so that a row of weight 2
+    gives the same model as two rows, to the last bit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.learn.folds import merge_duplicates
+    >>> X, codes, weight = merge_duplicates(
+    ...     np.array([[2.0], [1.0], [2.0]]), np.array([1, 0, 1]), weight=None)
     >>> sorted(zip(X.ravel().tolist(), codes.tolist(), weight.tolist()))
     [(1.0, 0, 1.0), (2.0, 1, 2.0)]
     """
     keys = np.column_stack([X.astype(np.float64), codes.astype(np.float64)])
-    whole = np.ascontiguousarray(keys).view(np.dtype((np.void, keys.itemsize * keys.shape[1])))
-    _, first, place = np.unique(whole.ravel(), return_index=True, return_inverse=True)
-    mass = np.bincount(place, weight, len(first)).astype(np.float64)
-    return X[first], codes[first], mass
+    # Rows are compared as plain bytes, so that missing values are equal to each other.
+    row_bytes = np.ascontiguousarray(keys).view(np.dtype((np.void, keys.itemsize * keys.shape[1])))
+    _, first, place = np.unique(row_bytes.ravel(), return_index=True, return_inverse=True)
+    merged_weight = np.bincount(place, weight, len(first)).astype(np.float64)
+    return X[first], codes[first], merged_weight

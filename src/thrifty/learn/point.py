@@ -1,31 +1,42 @@
-"""One operating point of a method: what it costs and how good it is."""
+"""One operating point of a method: a frozen model, what it costs and how good it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle import Predictor
+from thrifty.learn.dataset import ValidationSet
 
-__all__ = ["Heard", "Point"]
+__all__ = ["Point", "ValidationOutputs"]
 
-# Numbers that a point keeps at most: 1 MB.
-MOST_KEPT = 2**17
+# A point keeps its outputs on the validation set up to this many numbers: 1 MB.
+MAX_KEPT = 2**17
 
 
-class Heard(NamedTuple):
-    """What a model told the validation rows while the path was made: scores and bills."""
+class ValidationOutputs(NamedTuple):
+    """What a model outputs for the validation set.
+
+    `scores` are probabilities (n, K) or values (n,); `bills` (n,) are what each row costs.
+    """
 
     scores: NDArray[np.float64]
     bills: NDArray[np.float64]
 
+    @classmethod
+    def of(cls, model: Predictor, X: NDArray[np.floating]) -> Self:
+        """Score encoded rows and bill them."""
+        frozen = model.model
+        bills = model.prices.bill(frozen.used(X), frozen.evaluations(X))
+        return cls(frozen.score(X), bills)
+
     @property
     def is_small(self) -> bool:
-        """Whether there is room to keep it for every point of a path."""
-        return self.scores.size + self.bills.size <= MOST_KEPT
+        """Whether every point of a path may keep its own."""
+        return self.scores.size + self.bills.size <= MAX_KEPT
 
 
 @dataclass(frozen=True)
@@ -35,20 +46,47 @@ class Point:
     Parameters
     ----------
     knob : dict
-        What the method turned to get here.
+        The hyperparameters that lead to this point.
     model : Predictor
         The frozen model, ready to predict, walk and save.
     bill : float
-        Mean bill on the validation rows.
+        Mean bill on the validation set.
     quality : float
-        What `score` gives on the validation rows; larger is better.
-    heard : Heard or None
-        Scores and bills of the validation rows, where the path had them at hand and they are
-        small: who measures the point on the same rows need not ask the model again.
+        What `score` gives on the validation set; larger is better.
+    outputs : ValidationOutputs or None
+        Scores and bills of the validation set, kept where they are small, so that nothing is
+        computed again when the point is measured on the same rows.
     """
 
     knob: dict[str, Any]
     model: Predictor
     bill: float
     quality: float
-    heard: Heard | None = field(default=None, repr=False, compare=False)
+    outputs: ValidationOutputs | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def measure(
+        cls,
+        model: Predictor,
+        validation: ValidationSet,
+        outputs: ValidationOutputs | None = None,
+    ) -> Self:
+        """Measure a predictor on the validation set.
+
+        Parameters
+        ----------
+        model : Predictor
+            Its `knob` becomes that of the point.
+        validation : ValidationSet
+        outputs : ValidationOutputs, optional
+            What the model outputs there, if it is known already.
+        """
+        if outputs is None:
+            outputs = ValidationOutputs.of(model, validation.X)
+        return cls(
+            model.knob or {},
+            model,
+            float(outputs.bills.mean()),
+            validation.quality(outputs.scores),
+            outputs if outputs.is_small else None,
+        )

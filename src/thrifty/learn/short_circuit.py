@@ -93,7 +93,7 @@ def _rules(forest: Forest, prices: BoundPrices, rows: Rows) -> Iterator[Order]:
         leaves = forest.leaves(rows)
         spread = np.array([_spread(forest.values[found]) for found in leaves])
         yield np.argsort(-spread, kind="stable")
-        used = [forest.spread(forest.paths[found]) for found in leaves]
+        used = [forest.unpack_paths(forest.paths[found]) for found in leaves]
         yield _cheapest_next(used, prices, np.ones(len(trees)))
         yield _cheapest_next(used, prices, spread)
 

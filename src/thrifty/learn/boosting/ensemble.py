@@ -1,7 +1,4 @@
-"""Stage-wise regression with prices: each round fits one tree per output to the gradient.
-
-Grown trees, one after another, becoming a frozen forest.
-"""
+"""Gradient boosting with prices: each round fits one tree per output to the gradient."""
 
 from __future__ import annotations
 
@@ -10,9 +7,9 @@ from numpy.typing import NDArray
 
 from thrifty.kernels.binning import MISSING
 from thrifty.kernels.hist_tree import Growth
-from thrifty.learn.boosting.binned import Binned
+from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.grower import Grower
-from thrifty.learn.boosting.validation_tracker import Followed
+from thrifty.learn.boosting.validation_tracker import ValidationTracker
 from thrifty.learn.losses import Loss
 from thrifty.model import Forest
 from thrifty.model.forest.nodes import CATEGORICAL, MISSING_LEFT, NODE, empty_nodes
@@ -20,8 +17,89 @@ from thrifty.model.forest.nodes import CATEGORICAL, MISSING_LEFT, NODE, empty_no
 __all__ = ["Boosting", "ForestBuilder"]
 
 
+class Boosting:
+    """An ensemble while it grows (Xu 2014, algorithm 3).
+
+    Parameters
+    ----------
+    loss : Loss
+        Bound to the training target.
+    grower : Grower
+        Grows the trees and pays for them.
+    learning_rate : float
+        Factor for each tree (eta).
+    tracker : ValidationTracker, optional
+        Is updated with each tree.
+
+    Attributes
+    ----------
+    raw : array of shape (k, n)
+        Outputs of the training rows so far.
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        grower: Grower,
+        learning_rate: float,
+        tracker: ValidationTracker | None = None,
+    ) -> None:
+        self.loss, self.grower, self.learning_rate = loss, grower, learning_rate
+        self.tracker = tracker
+        self.base = loss.start()
+        self.raw = np.repeat(self.base[:, np.newaxis], grower.binned.bins.shape[1], axis=1)
+        self.builder = ForestBuilder(grower.binned)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees so far, of all outputs."""
+        return len(self.builder.outputs)
+
+    def boost(self, rounds: int) -> bool:
+        """Add up to `rounds` trees to each output; return whether another round could add any.
+
+        A round in which no tree finds a split worth its price would only repeat itself.
+        """
+        return all(self._round() for _ in range(rounds))
+
+    def freeze(self) -> Forest:
+        """Return the ensemble so far as a forest."""
+        return self.builder.freeze(self.base, self.loss.link)
+
+    def _round(self) -> bool:
+        """Add one tree to each output; undo the round and return False if none has a split."""
+        gradient, hessian = self.loss.derivatives(self.raw)
+        without_split: dict[int, float] = {}
+        for k in range(self.loss.outputs):
+            growth = self.grower.grow(gradient[k])
+            curvature = None if hessian is None else hessian[k]
+            values = self.grower.values(gradient[k], curvature, self.loss.damping)
+            values *= self.learning_rate
+            self.builder.add(growth, values, k)
+            if growth.count[0] == 1:
+                without_split[k] = values[0]
+                continue
+            self.grower.add(values, self.raw[k])
+            if self.tracker is not None:
+                self.tracker.add_tree(growth, values, k)
+        if len(without_split) == self.loss.outputs:
+            self.builder.drop(self.loss.outputs)
+            return False
+        for k, value in without_split.items():
+            self.raw[k] += value
+            if self.tracker is not None:
+                self.tracker.add_constant(k, value)
+        return True
+
+
 class ForestBuilder:
-    """Collects trees; `freeze` ends it."""
+    """Collect grown trees and freeze them into a forest.
+
+    Parameters
+    ----------
+    binned : Binned
+        The table that the trees are grown on; it turns bins back into thresholds.
+    """
 
     def __init__(self, binned: Binned) -> None:
         self.binned = binned
@@ -32,7 +110,7 @@ class ForestBuilder:
         self.size = 0
 
     def add(self, growth: Growth, values: NDArray[np.float64], output: int) -> None:
-        """Freeze the tree of `growth`, whose nodes are worth `values`, for one output."""
+        """Copy a grown tree whose nodes add `values` to one output."""
         count = int(growth.count[0])
         nodes = empty_nodes(count)
         nodes["child"] += self.size
@@ -45,23 +123,28 @@ class ForestBuilder:
         for node in split[self.binned.categorical[feature]]:
             nodes["feature"][node] |= CATEGORICAL
             nodes["threshold"][node] = len(self.subsets)
-            self.subsets.append(_subset(growth.goes_left[node]))
+            codes = growth.goes_left[node].copy()
+            codes[MISSING] = 0  # MISSING_LEFT says where missing values go
+            packed = np.packbits(codes, bitorder="little").view("<u8")
+            self.subsets.append(packed.astype(np.uint64))
         self.nodes.append(nodes)
         self.values.append(values[:count, np.newaxis])
         self.outputs.append(output)
         self.size += count
 
     def drop(self, trees: int) -> None:
-        """Forget the last `trees` trees."""
+        """Remove the last `trees` trees."""
         self.size -= sum(len(nodes) for nodes in self.nodes[-trees:])
         for column in (self.nodes, self.values, self.outputs):
             del column[-trees:]
 
     def freeze(self, base: NDArray[np.float64], link: str) -> Forest:
-        """The forest of all trees so far."""
+        """Return the forest of all trees so far; `base` (k,) is where the outputs start."""
         sizes = [len(nodes) for nodes in self.nodes]
+        # Joined as plain bytes: NumPy would compare the fields of every record type.
+        plain = [part.view(f"V{NODE.itemsize}") for part in (empty_nodes(0), *self.nodes)]
         return Forest(
-            nodes=_join(self.nodes),
+            nodes=np.concatenate(plain).view(NODE),
             values=np.concatenate([np.empty((0, 1)), *self.values]),
             roots=np.cumsum([0, *sizes], dtype=np.int64)[:-1],
             outputs=np.array(self.outputs, dtype=np.int64),
@@ -70,87 +153,3 @@ class ForestBuilder:
             n_features=len(self.binned.bins),
             subsets=np.array(self.subsets, dtype=np.uint64).reshape(-1, 4),
         )
-
-
-def _join(nodes: list[NDArray[np.void]]) -> NDArray[np.void]:
-    # As plain bytes: NumPy would compare the fields of every record type with every other.
-    plain = [part.view(f"V{NODE.itemsize}") for part in (empty_nodes(0), *nodes)]
-    return np.concatenate(plain).view(NODE)
-
-
-def _subset(goes_left: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    bits = goes_left.copy()
-    bits[MISSING] = 0  # said by MISSING_LEFT
-    return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64)
-
-
-class Boosting:
-    """An ensemble while it grows (Xu 2014, algorithm 3).
-
-    Parameters
-    ----------
-    loss : Loss
-        What to descend, bound to the training target.
-    grower : Grower
-        Grows the trees and pays for them.
-    learning_rate : float
-        Share of each tree that is added (eta).
-    followed : Followed, optional
-        Rows that go along.
-    """
-
-    def __init__(
-        self,
-        loss: Loss,
-        grower: Grower,
-        learning_rate: float,
-        followed: Followed | None = None,
-    ) -> None:
-        self.followed = followed
-        self.loss, self.grower, self.learning_rate = loss, grower, learning_rate
-        binned: Binned = grower.binned
-        self.base = loss.start()
-        self.raw = np.repeat(self.base[:, np.newaxis], binned.bins.shape[1], axis=1)
-        self.builder = ForestBuilder(binned)
-
-    def boost(self, rounds: int) -> bool:
-        """Add up to `rounds` trees to each output; say whether a further round could add any.
-
-        A round in which no tree finds a split worth its price would only repeat itself.
-        """
-        return all(self._round() for _ in range(rounds))
-
-    def _round(self) -> bool:
-        gradient, hessian = self.loss.derivatives(self.raw)
-        flat: dict[int, float] = {}
-        for k in range(self.loss.outputs):
-            growth = self.grower.grow(gradient[k])
-            curve = None if hessian is None else hessian[k]
-            values = self.grower.values(gradient[k], curve, self.loss.damping)
-            values *= self.learning_rate
-            self.builder.add(growth, values, k)
-            if growth.count[0] == 1:
-                flat[k] = values[0]
-            else:
-                self._add(growth, values, k)
-        if len(flat) == self.loss.outputs:
-            self.builder.drop(self.loss.outputs)
-            return False
-        for k, value in flat.items():
-            self._shift(k, value)
-        return True
-
-    def _add(self, growth: Growth, values: NDArray[np.float64], output: int) -> None:
-        self.grower.add(values, self.raw[output])
-        if self.followed is not None:
-            self.followed.add(growth, values, output)
-
-    def _shift(self, output: int, value: float) -> None:
-        """Add a tree without a split."""
-        self.raw[output] += value
-        if self.followed is not None:
-            self.followed.raw[output] += value
-
-    def freeze(self) -> Forest:
-        """The ensemble so far as a forest."""
-        return self.builder.freeze(self.base, self.loss.link)

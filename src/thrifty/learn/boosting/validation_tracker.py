@@ -1,14 +1,11 @@
-"""Validation rows that go along with an ensemble while it grows.
+"""Follow a growing ensemble on the validation set, tree by tree.
 
-They are binned like the training rows, so a tree is followed by table look-ups at the moment it is
-grown; no tree is visited twice.
-
-Validation rows, as a fit or a path uses them.
+The validation rows are binned like the training rows, so each tree is applied by table look-ups at
+the moment it is grown, and no tree is visited twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,118 +14,130 @@ from numpy.typing import NDArray
 from thrifty.costs import BoundPrices
 from thrifty.kernels.descent import follow
 from thrifty.kernels.hist_tree import Growth
+from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.losses import Loss
-from thrifty.learn.point import MOST_KEPT, Heard
+from thrifty.learn.point import MAX_KEPT, ValidationOutputs
 from thrifty.model.links import apply_link
 
-__all__ = ["Followed", "HeldOut", "Stop"]
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Encoded rows, the loss bound to their target, and the quality of outputs (n, k) on them."""
-
-    X: NDArray[np.floating]
-    loss: Loss
-    quality: Callable[[NDArray[np.float64]], float]
+__all__ = ["Checkpoint", "ValidationTracker"]
 
 
 @dataclass(frozen=True)
-class Stop:
-    """An ensemble after some rounds: its figures on the validation rows."""
+class Checkpoint:
+    """An ensemble after some rounds, as measured on the validation set.
+
+    `penalty` is that of its last tree; `trees` counts the trees of all outputs; `outputs` are kept
+    where they are small.
+    """
 
     penalty: float
     trees: int
     bill: float
     loss: float
     quality: float = np.nan
-    heard: Heard | None = None
+    outputs: ValidationOutputs | None = None
 
 
-class Followed:
-    """Outputs and bills of the validation rows, and the stops worth keeping.
+class ValidationTracker:
+    """Outputs and bills of the validation rows, and the checkpoints worth keeping.
 
     Parameters
     ----------
-    held_out : HeldOut
-        The validation rows.
+    validation : ValidationSet
+    loss : Loss
+        Bound to the target of the validation set.
     prices : BoundPrices
-        What they pay.
-    bins : array (d, n)
-        The rows in the bins of the training table.
-    base : array (k,)
-        Where the outputs start.
+    bins : uint8 array of shape (d, n)
+        The validation rows in the bins of the training table.
+    base : array of shape (k,)
+        Outputs of the ensemble without trees.
+
+    Attributes
+    ----------
+    raw : array of shape (k, n)
+        Outputs so far; `add_tree` and `add_constant` update them.
+    used : bool array of shape (n, d)
+        Which features each row has read so far.
+    bills : array of shape (n,)
+        Prices of what each row has read so far, without evaluations.
+    losses : list of float
+        Validation loss at each call of `record`.
     """
 
     def __init__(
         self,
-        held_out: HeldOut,
+        validation: ValidationSet,
+        loss: Loss,
         prices: BoundPrices,
         bins: NDArray[np.uint8],
         base: NDArray[np.float64],
     ) -> None:
-        n = len(held_out.X)
-        self.held_out, self.prices, self.bins = held_out, prices, bins
+        n = len(validation)
+        self.validation, self.loss, self.prices, self.bins = validation, loss, prices, bins
         self.raw = np.repeat(base[:, np.newaxis], n, axis=1)
         self.used = np.zeros((n, len(prices.own)), dtype=bool)
         self.bills = prices.bill(self.used)
         self.losses: list[float] = []
-        self._stops: list[Stop] = []
-        self._best, self._best_bills = self.raw, self.bills
-        self._leaves, self._news = np.empty(n, np.int64), np.empty(n + 1, np.int64)
+        self._checkpoints: list[Checkpoint] = []
+        self._best_raw, self._best_bills = self.raw, self.bills
+        self._leaves, self._changed = np.empty(n, np.int64), np.empty(n + 1, np.int64)
 
     @property
-    def spent(self) -> float:
-        """Mean price of what the rows have read."""
+    def mean_price(self) -> float:
+        """Mean price of what the rows have read so far."""
         return float(self.bills.mean())
 
-    def add(self, growth: Growth, values: NDArray[np.float64], output: int) -> None:
-        """Send the rows down the tree of `growth`, whose nodes are worth `values`."""
+    def add_tree(self, growth: Growth, values: NDArray[np.float64], output: int) -> None:
+        """Send the rows down a grown tree whose nodes add `values` to one output."""
         count = follow(
             self.bins, growth.left, growth.feature, growth.goes_left,
-            self._leaves, self.used, self._news,
+            self._leaves, self.used, self._changed,
         )  # fmt: skip
         self.raw[output] += values[self._leaves]
-        # Few rows read anything new once the first trees are paid for.
-        news = self._news[:count]
+        # Few rows read anything new after the first trees, so only their bills are computed.
+        changed = self._changed[:count]
         if count:
-            self.bills[news] = self.prices.bill(self.used[news])
+            self.bills[changed] = self.prices.bill(self.used[changed])
 
-    def look(self, penalty: float, trees: int) -> None:
-        """Note where the ensemble of `trees` trees stands; it is kept if nothing beats it.
+    def add_constant(self, output: int, value: float) -> None:
+        """Add a tree without splits to one output."""
+        self.raw[output] += value
 
-        Bills never fall while trees are added, so a stop is worth keeping if its loss is the least
-        so far, and of stops with one bill the last of these. The loss decides and not the
-        quality: an accuracy on few rows jumps up and down from tree to tree, and the best of a
-        hundred would be the luckiest.
+    def record(self, penalty: float, trees: int) -> None:
+        """Measure the ensemble of `trees` trees; keep a checkpoint if it has the least loss so far.
+
+        Bills never fall while trees are added, so an ensemble is worth keeping only if its loss
+        is the least so far; it replaces a checkpoint with the same bill. The loss decides, not
+        the quality: accuracy on few rows jumps from tree to tree, and the best of a hundred
+        would be the luckiest.
         """
-        loss = self.held_out.loss.value(self.raw)
-        bill = float(np.mean(self.bills + self.prices.evaluation * trees))
+        loss = self.loss.value(self.raw)
         self.losses.append(loss)
-        if not self._stops or loss < self._stops[-1].loss:
-            self._keep(Stop(penalty, trees, bill, loss))
+        if self._checkpoints and loss >= self._checkpoints[-1].loss:
+            return
+        bill = float(np.mean(self.bills + self.prices.evaluation * trees))
+        if len(self._checkpoints) > 1 and self._checkpoints[-1].bill == bill:
+            self._checkpoints.pop()
+        else:
+            self._measure_last()
+        self._checkpoints.append(Checkpoint(penalty, trees, bill, loss))
+        self._best_raw, self._best_bills = self.raw.copy(), self.bills.copy()
 
-    def stops(self) -> list[Stop]:
-        """The constant, then the stops that no cheaper or equally cheap one beats."""
-        if self._stops:
-            self._judge()
-        return self._stops
+    def checkpoints(self) -> list[Checkpoint]:
+        """Return the checkpoints, cheapest first: the constant, then each with a smaller loss."""
+        self._measure_last()
+        return self._checkpoints
 
-    def _keep(self, stop: Stop) -> None:
-        if len(self._stops) > 1 and self._stops[-1].bill == stop.bill:
-            self._stops.pop()
-        elif self._stops:
-            self._judge()
-        self._stops.append(stop)
-        self._best, self._best_bills = self.raw.copy(), self.bills.copy()
-
-    def _judge(self) -> None:
-        """Measure the quality of the last stop, now that no other takes its place."""
-        quality = self.held_out.quality(self._best.T)
-        self._stops[-1] = replace(self._stops[-1], quality=quality, heard=self._heard())
-
-    def _heard(self) -> Heard | None:
-        # With a price of evaluations the bill is another sum, rounded once.
-        if self.prices.evaluation or self._best.size + self._best_bills.size > MOST_KEPT:
-            return None
-        return Heard(apply_link(self.held_out.loss.link, self._best.T), self._best_bills)
+    def _measure_last(self) -> None:
+        """Add quality and outputs to the last checkpoint, now that nothing will replace it."""
+        if not self._checkpoints:
+            return
+        scores = apply_link(self.loss.link, self._best_raw.T)
+        outputs = ValidationOutputs(scores, self._best_bills)
+        # A price per evaluation makes the bill another sum, so these bills would not be final.
+        too_large = self._best_raw.size + self._best_bills.size > MAX_KEPT
+        self._checkpoints[-1] = replace(
+            self._checkpoints[-1],
+            quality=self.validation.quality(scores),
+            outputs=None if self.prices.evaluation or too_large else outputs,
+        )

@@ -1,13 +1,13 @@
-"""Growing the trees of a budgeted forest: what they share, and each from its own seed.
+"""Grow the trees of a budgeted forest, each from its own seed, and freeze them.
 
-Deep trees becoming a frozen forest whose leaves vote with their class shares.
+`TreeGrower.grow` is GreedyTree of Nan et al. 2015, algorithm 1; the search for a split runs in
+`thrifty.kernels.deep_tree`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -18,13 +18,13 @@ from thrifty.costs import BoundPrices
 from thrifty.kernels.deep_tree import Ground, grow_tree
 from thrifty.kernels.minimax import EXPECTED, HALF, MASK, MINIMAX, STUMPS
 from thrifty.kernels.threads import run
-from thrifty.learn.boosting.binned import Binned
+from thrifty.learn.binned import Binned
 from thrifty.learn.budget_forest.impurities import Impurity
-from thrifty.learn.budget_forest.reference_tree import PlainTree
+from thrifty.learn.budget_forest.reference_tree import ReferenceTree
 from thrifty.model import Forest
 from thrifty.model.forest.nodes import CATEGORICAL, MISSING_LEFT, NODE, empty_nodes
 
-__all__ = ["GreedyTrees", "Rules", "constant_forest", "freeze_trees"]
+__all__ = ["Rules", "TreeGrower", "constant_forest", "freeze_trees"]
 
 SPLITS = {"minimax": MINIMAX, "expected": EXPECTED, "stumps": STUMPS}
 
@@ -39,7 +39,7 @@ TOTAL_BITS = 30
 
 @dataclass(frozen=True)
 class Rules:
-    """How a split is searched, among how many features, how deep, and on which rows."""
+    """How a split is searched: the criterion, among how many features, how deep, on which rows."""
 
     splits: str
     max_features: int
@@ -47,20 +47,19 @@ class Rules:
     bootstrap: bool
 
 
-class GreedyTrees:
-    """GreedyTree of 001, algorithm 1, on one table.
+class TreeGrower:
+    """Grow trees on one table (GreedyTree of Nan et al. 2015, algorithm 1).
 
     Parameters
     ----------
     binned : Binned
         The table.
     prices : BoundPrices
-        What features and groups cost.
-    codes : array (n,)
-        Class number of each row.
+    codes : int64 array of shape (n,)
+        Class code of each row.
     classes : int
         Number of classes.
-    weight : array (n,) or None
+    weight : array of shape (n,) or None
         Weights of the rows.
     rules : Rules
         How to split.
@@ -75,44 +74,52 @@ class GreedyTrees:
         weight: NDArray[np.float64] | None,
         rules: Rules,
     ) -> None:
-        self.binned, self.prices, self.codes = binned, prices, codes
-        self.classes, self.weight, self.rules = classes, weight, rules
+        self.codes, self.classes, self.weight, self.rules = codes, classes, weight, rules
+        entry = np.append(prices.shared, 0.0)[prices.group]
+        mean = float(np.mean(prices.own + entry))
+        # The arrays that all trees read.
+        self.ground = Ground(
+            bins=binned.bins, table=np.ascontiguousarray(binned.bins.T), edges=binned.uppers,
+            width=binned.width, categorical=binned.categorical,
+            slot=(codes >> 1).astype(np.uint8),
+            own=prices.own, shared=prices.shared, group=prices.group,
+            reuse=REUSE, floor=FLOOR * mean if mean > 0 else 1.0,
+            splits=SPLITS[rules.splits], max_features=rules.max_features,
+            max_depth=rules.max_depth,
+        )  # fmt: skip
 
     def grow(self, impurity: Impurity, seeds: Sequence[int]) -> list[Any]:
-        """One tree for each seed, whatever the number of threads."""
+        """Grow one tree for each seed; the result does not depend on the number of threads."""
         trees: list[Any] = [None] * len(seeds)
-        ground = self.ground  # made before the threads ask for it
 
-        def task(first: int, last: int) -> None:
+        def grow_some(first: int, last: int) -> None:
             for k in range(first, last):
-                trees[k] = self._tree(ground, impurity, seeds[k])
+                trees[k] = self._grow_tree(impurity, seeds[k])
 
-        run(task, [(k, k + 1) for k in range(len(seeds))])
+        run(grow_some, [(k, k + 1) for k in range(len(seeds))])
         return trees
 
-    def _tree(self, ground: Ground, impurity: Impurity, seed: int) -> Any:
+    def _grow_tree(self, impurity: Impurity, seed: int) -> Any:
+        """Draw the rows of a tree, then grow it; impurities without a kernel are grown in NumPy."""
         random = np.random.default_rng(seed)
-        rows, quanta, unit = self._sample(random)
-        start = np.uint64(random.integers(1 << 63))
-        form = impurity.form(self.classes, unit)
-        if form is None:
-            return PlainTree(ground, impurity, self.classes, unit).grow(rows, quanta, start)
-        return grow_tree(ground, form, rows, quanta, start)
-
-    def _sample(
-        self, random: np.random.Generator
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], float]:
-        """Rows of a tree, their packed weights, and what one quantum of weight is worth."""
-        counts, unit = self._counts(random)
+        counts, unit = self._draw_rows(random)
         rows = np.flatnonzero(counts)
         if self.classes > 2:
             # The kernel counts the rows of one word in one go.
             rows = rows[np.argsort(self.codes[rows] >> 1, kind="stable")]
         packed = counts[rows] << np.where(self.codes[rows] & 1, 0, HALF)
-        return rows.astype(np.uint32), packed, unit
+        chosen, start = rows.astype(np.uint32), np.uint64(random.integers(1 << 63))
+        form = impurity.form(self.classes, unit)
+        if form is None:
+            reference = ReferenceTree(self.ground, impurity, self.classes, unit)
+            return reference.grow(chosen, packed, start)
+        return grow_tree(self.ground, form, chosen, packed, start)
 
-    def _counts(self, random: np.random.Generator) -> tuple[NDArray[np.int64], float]:
-        """How often each row is drawn, by its weight; or its weight as a whole number."""
+    def _draw_rows(self, random: np.random.Generator) -> tuple[NDArray[np.int64], float]:
+        """Return how often each row counts, and what one count is worth.
+
+        With bootstrap, rows are drawn by their weights; otherwise the weights become whole numbers.
+        """
         n, weight = len(self.codes), self.weight
         if self.rules.bootstrap:
             if weight is None:
@@ -122,29 +129,13 @@ class GreedyTrees:
             return np.bincount(np.minimum(drawn, n - 1), minlength=n), 1.0
         if weight is None:
             return np.ones(n, dtype=np.int64), 1.0
-        # A power of two: whole numbers, and halves of them, stay what they are.
+        # A power of two, so that whole numbers, and halves of them, stay what they are.
         unit = float(np.ldexp(1.0, int(np.frexp(weight.sum())[1]) - TOTAL_BITS))
         return np.rint(weight / unit).astype(np.int64), unit
 
-    @cached_property
-    def ground(self) -> Ground:
-        """The arrays that all trees read."""
-        binned, prices, rules = self.binned, self.prices, self.rules
-        entry = np.append(prices.shared, 0.0)[prices.group]
-        mean = float(np.mean(prices.own + entry))
-        return Ground(
-            bins=binned.bins, table=np.ascontiguousarray(binned.bins.T), edges=binned.uppers,
-            width=binned.width, categorical=binned.categorical,
-            slot=(self.codes >> 1).astype(np.uint8),
-            own=prices.own, shared=prices.shared, group=prices.group,
-            reuse=REUSE, floor=FLOOR * mean if mean > 0 else 1.0,
-            splits=SPLITS[rules.splits], max_features=rules.max_features,
-            max_depth=rules.max_depth,
-        )  # fmt: skip
-
 
 def freeze_trees(trees: Sequence[Any], categorical: NDArray[np.bool_], n_classes: int) -> Forest:
-    """The forest of trees from `kernels.deep_tree`; it averages the class shares of the leaves."""
+    """Freeze trees of `kernels.deep_tree` into a forest that averages their class shares."""
     sizes = [len(tree.left) for tree in trees]
     starts = list(accumulate([0, *sizes]))[:-1]
     subsets = list(accumulate([0, *(len(tree.subsets) for tree in trees)]))[:-1]

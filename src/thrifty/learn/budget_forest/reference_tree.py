@@ -18,7 +18,7 @@ from thrifty.kernels.minimax import EXPECTED, HALF, MASK, STUMPS
 from thrifty.kernels.random import draw_share
 from thrifty.learn.budget_forest.impurities import Impurity
 
-__all__ = ["PlainTree"]
+__all__ = ["ReferenceTree"]
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class Split:
     cut: int
 
 
-class PlainTree:
+class ReferenceTree:
     """A tree that grows.
 
     Parameters

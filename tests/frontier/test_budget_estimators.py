@@ -1,4 +1,4 @@
-"""The budget estimators: the best point inside the budget, and never a row above the cap."""
+"""The budget estimators: the best point within the budget, and never a row above the cap."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_best_point_within_the_budget_is_taken(model) -> None:
 
 def test_the_curve_has_the_points_of_all_learners(model) -> None:
     assert set(model.frontier_.learners) == {"GreedyMiserClassifier", "BudgetForestClassifier"}
-    assert [lap.outcome for lap in model.laps_] == ["ran", "ran"]
+    assert [result.outcome for result in model.learner_results_] == ["ran", "ran"]
 
 
 def test_together_they_are_at_least_as_good_as_each_alone(model) -> None:
@@ -61,7 +61,7 @@ def test_together_they_are_at_least_as_good_as_each_alone(model) -> None:
             assert best >= max(p.quality for p in alone.points if p.bill <= budget)
 
 
-def test_another_budget_chooses_without_learning(model, monkeypatch) -> None:
+def test_another_budget_chooses_without_training(model, monkeypatch) -> None:
     monkeypatch.setattr("thrifty.frontier.budget_base.race", None)
     cheap, dear = model.at_budget(1.0), model.at_budget(12.0)
     assert cheap.bill(X).mean() < dear.bill(X).mean()
@@ -92,7 +92,7 @@ def test_a_budget_of_nothing_gives_the_constant_and_what_is_free(model) -> None:
 
 @pytest.mark.parametrize("amount", [-1.0, np.nan, np.inf, True])
 @pytest.mark.parametrize("which", ["budget", "cap"])
-def test_an_amount_that_is_none_is_refused_before_learning(which, amount, monkeypatch) -> None:
+def test_an_amount_that_is_none_is_refused_before_training(which, amount, monkeypatch) -> None:
     monkeypatch.setattr("thrifty.frontier.budget_base.race", None)
     with pytest.raises(BudgetError, match=f"{which}: .* is not a finite number"):
         budgeted(**{which: amount}).fit(X, LABEL)
@@ -122,14 +122,14 @@ def test_no_row_ever_costs_more_than_the_cap(cap, noise, seed) -> None:
     assert all(point.ceiling <= cap for point in model.frontier_.points)
 
 
-def test_the_quality_asked_for_is_the_one_that_is_maximised() -> None:
+def test_the_quality_asked_for_is_the_one_that_is_maximized() -> None:
     model = budgeted(scoring="roc_auc", learners=[MISER]).fit(X, LABEL)
     assert model.frontier_.scoring == "roc_auc"
     point = model.point_
     assert point.quality_interval[0] <= point.quality <= point.quality_interval[1]
 
 
-def test_validation_rows_of_ones_own_are_chosen_on() -> None:
+def test_a_validation_set_of_ones_own_is_used() -> None:
     model = budgeted(learners=[MISER]).fit(X[:300], LABEL[:300], validation=(X[300:], LABEL[300:]))
     rows = X[300:]
     for point in model.frontier_.points[::5]:
@@ -137,7 +137,7 @@ def test_validation_rows_of_ones_own_are_chosen_on() -> None:
         assert point.quality == pytest.approx(np.mean(point.model.predict(rows) == LABEL[300:]))
 
 
-def test_rows_of_a_group_are_not_divided() -> None:
+def test_rows_of_a_group_stay_together() -> None:
     families = np.arange(400) // 8
     model = budgeted(learners=[MISER]).fit(X, LABEL, groups=families)
     clusters = model.frontier_.clusters
@@ -148,7 +148,7 @@ def test_a_class_whose_groups_are_all_held_out_is_named() -> None:
     families = np.arange(400) // 8
     rare = LABEL.astype(object)
     rare[families == 7] = "rare"
-    message = r"no row of class \['rare'\] is left to learn from"
+    message = r"no row of class \['rare'\] is left to train on"
     with pytest.raises(DataError, match=message):
         for seed in range(60):  # some seed holds out the one family
             budgeted(learners=[clone(MISER).set_params(n_estimators=1)], random_state=seed).fit(
@@ -193,7 +193,7 @@ def test_the_same_seed_gives_the_same_curve(model) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"learners": []}, "list is empty"),
+        ({"learners": []}, "there are none"),
         ({"learners": [GreedyMiserClassifier]}, "have no path"),
         ({"learners": ["miser"]}, r"\['str'\] have no path"),
         ({"scoring": "acuracy"}, "did you mean 'accuracy'"),
@@ -206,7 +206,7 @@ def test_wrong_settings_are_refused_with_a_remedy(change, words) -> None:
 
 
 def test_too_few_rows_to_hold_any_out_are_refused() -> None:
-    with pytest.raises(DataError, match="none can be held out to choose on"):
+    with pytest.raises(DataError, match="too few to hold out a validation set"):
         budgeted(learners=[MISER]).fit(X.iloc[:4], ["a", "b", "c", "d"])
 
 
@@ -218,7 +218,7 @@ def test_validation_of_the_wrong_shape_is_refused() -> None:
 def test_learners_of_one_class_get_numbers() -> None:
     shallow = GreedyMiserClassifier(n_estimators=3, max_depth=1)
     model = budgeted(learners=[shallow, MISER]).fit(X, LABEL)
-    assert [lap.learner for lap in model.laps_] == [
+    assert [result.learner for result in model.learner_results_] == [
         "GreedyMiserClassifier-1",
         "GreedyMiserClassifier-2",
     ]

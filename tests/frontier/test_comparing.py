@@ -9,9 +9,9 @@ from joblib import parallel_config
 from thrifty import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor, Prices
 from thrifty.errors import DataError
 from thrifty.frontier.comparing import compare
-from thrifty.frontier.comparison import Comparison, Steps
+from thrifty.frontier.comparison import Comparison
 from thrifty.frontier.curve import area
-from thrifty.frontier.splits import divide, take
+from thrifty.frontier.splits import split_three
 from thrifty.frontier.tracing import trace
 
 RNG = np.random.default_rng(0)
@@ -50,16 +50,15 @@ def test_a_crippled_learner_is_last(found) -> None:
 
 
 def test_figures_are_those_of_test_rows_with_the_choice_of_validation_rows(found) -> None:
-    parts = {n: take(i, X, Y, None) for n, i in divide(Y, None, 0.2, 0 + 1).items()}  # split 1
-    train, validation, test = parts.values()
-    held_out = (validation.X, validation.y)
-    curve = trace(miser(), train.X, train.y, validation=held_out, random_state=1)
+    train, validation, test = split_three("classification", Y, None, 0.2, 1).values()  # split 1
+    held_out = (X[validation], Y[validation])
+    curve = trace(miser(), X[train], Y[train], validation=held_out, random_state=1)
     (steps,) = [s for s in found.steps if (s.learner, s.split) == ("sound", 1)]
     for budget in np.linspace(0, 7, 29):
-        point = curve.at_budget(budget)
+        point = curve.choose(budget)
         k = np.searchsorted(steps.budgets, budget, side="right") - 1
-        assert steps.qualities[k] == np.mean(point.model.predict(test.X) == test.y)
-        assert steps.bills[k] == point.model.bill(test.X).mean()
+        assert steps.qualities[k] == np.mean(point.model.predict(X[test]) == Y[test])
+        assert steps.bills[k] == point.model.bill(X[test]).mean()
         assert found.at(budget / 6)[1, 1] == steps.qualities[k]
     assert found.areas[1, 1] == area(steps.budgets, steps.qualities, 6.0)
 
@@ -104,61 +103,6 @@ def test_values_and_orders_are_compared_too() -> None:
     assert (found.at(1.0) > found.at(0.01)).all()
 
 
-# --- what is told ------------------------------------------------------------
-
-
-def steps(name: str, split: int, top: float) -> Steps:
-    return Steps(name, split, np.array([0.0, 10.0]), np.array([0.0, 9.0]), np.array([0.5, top]))
-
-
-def made(*tops: tuple[float, ...]) -> Comparison:
-    """Learners a, b, ... and what they reach from a tenth of the price on, split by split."""
-    each = [
-        steps("abc"[i], split, top) for split, row in enumerate(tops) for i, top in enumerate(row)
-    ]
-    return Comparison(each, "accuracy", "EUR", 100.0, "log", 0.25)
-
-
-def test_differences_by_hand() -> None:
-    found = made((0.9, 0.7), (0.8, 0.7), (0.7, 0.9))
-    apart = np.array([0.2, 0.1, -0.2]) * np.log(10) / np.log(50)
-    told = found.difference("a", "b")
-    assert told.mean == pytest.approx(apart.mean())
-    assert told.error == pytest.approx(apart.std(ddof=1) / np.sqrt(3))
-    half = 4.302653 * apart.std(ddof=1) * np.sqrt(1 / 3 + 0.25)  # Student's t with 2 degrees
-    assert (told.low, told.high) == pytest.approx((apart.mean() - half, apart.mean() + half))
-    assert told.verdict == "level"
-
-
-def test_who_is_ahead() -> None:
-    found = made((0.9, 0.7), (0.91, 0.72), (0.92, 0.7))
-    assert found.difference("a", "b").verdict == "ahead"
-    assert found.difference("b", "a").verdict == "behind"
-
-
-def test_ranks_by_hand() -> None:
-    assert made((0.9, 0.7, 0.7), (0.6, 0.8, 0.7)).ranks == {"a": 2.0, "b": 1.75, "c": 2.25}
-
-
-def test_the_frame_has_a_row_for_each_split_and_learner() -> None:
-    frame = made((0.9, 0.7), (0.8, 0.6)).frame()
-    assert frame["learner"].tolist() == ["a", "b", "a", "b"]
-    assert frame["split"].tolist() == [0, 0, 1, 1]
-    assert frame["rank"].tolist() == [1, 2, 1, 2]
-    assert frame["5 %"].tolist() == [0.5] * 4
-    assert frame["10 %"].tolist() == [0.9, 0.7, 0.8, 0.6]
-
-
-def test_the_table_tells_the_best_first_and_every_difference() -> None:
-    heading, heads, first, second, apart, note = str(made((0.7, 0.9), (0.6, 0.8))).splitlines()
-    assert "accuracy on 2 splits" in heading and "2 % to 100 % of EUR 100.00" in heading
-    assert heads.split()[:3] == ["area", "error", "rank"]
-    assert (first.split()[0], first.split()[-1]) == ("b", "0.8500")
-    assert (second.split()[0], second.split()[3]) == ("a", "2.00")
-    assert apart.startswith("b - a: +0.1177") and apart.endswith("ahead")
-    assert "widened" in note
-
-
 # --- refusals ----------------------------------------------------------------
 
 
@@ -180,8 +124,3 @@ def test_the_table_tells_the_best_first_and_every_difference() -> None:
 def test_what_cannot_be_compared_is_refused(learners, settings, words) -> None:
     with pytest.raises(DataError, match=words):
         compare(learners, X, Y, **settings)
-
-
-def test_an_unknown_learner_has_no_difference() -> None:
-    with pytest.raises(DataError, match=r"no \['z'\]; there are a, b"):
-        made((0.9, 0.7), (0.8, 0.6)).difference("a", "z")

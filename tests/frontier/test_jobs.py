@@ -1,4 +1,4 @@
-"""Cells: kept when done, not run twice, and never mixed with those of other settings."""
+"""Jobs: kept when done, not run twice, and never mixed with those of other settings."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 from thrifty import BudgetForestClassifier, GreedyMiserClassifier, GreedyMiserRegressor, Prices
 from thrifty.errors import DataError
 from thrifty.frontier import trace
-from thrifty.frontier.checkpoints import Cell, digest_of_settings, plain_settings, run_cells
 from thrifty.frontier.curve_file import pack_curve
+from thrifty.frontier.jobs import Job, digest_of_settings, plain_settings, run_jobs
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 2))
@@ -28,11 +28,11 @@ def snapshot(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_finished_cell_is_read_and_not_run_again(tmp_path, monkeypatch) -> None:
+def test_a_finished_job_is_read_and_not_run_again(tmp_path, monkeypatch) -> None:
     folder = tmp_path / "runs"
     first = trace(MISER, X, Y, resume=folder)
     before = snapshot(folder)
-    assert sorted(name.rpartition(".")[2] for name in before) == ["cell", "json"]
+    assert sorted(name.rpartition(".")[2] for name in before) == ["curve", "json"]
     assert pack_curve(trace(MISER, X, Y)) == pack_curve(first)
     monkeypatch.setattr(GreedyMiserClassifier, "path", lambda *a, **k: pytest.fail("run again"))
     again = trace(MISER, X, Y, resume=folder)
@@ -43,9 +43,9 @@ def test_a_finished_cell_is_read_and_not_run_again(tmp_path, monkeypatch) -> Non
 def test_a_further_learner_joins_the_folder(tmp_path) -> None:
     trace({"a": MISER}, X, Y, resume=tmp_path)
     trace({"b": BudgetForestClassifier(n_estimators=2)}, X, Y, resume=tmp_path)
-    told = json.loads((tmp_path / "manifest.json").read_bytes())
-    assert sorted(told["cells"]) == ["a", "b"]
-    assert len(list(tmp_path.glob("*.cell"))) == 2
+    manifest = json.loads((tmp_path / "manifest.json").read_bytes())
+    assert sorted(manifest["jobs"]) == ["a", "b"]
+    assert len(list(tmp_path.glob("*.curve"))) == 2
 
 
 @pytest.mark.parametrize(
@@ -73,44 +73,44 @@ def test_a_folder_of_other_data_or_settings_is_refused_and_left_alone(
     assert snapshot(tmp_path) == before
 
 
-def test_a_folder_that_is_not_of_cells_is_refused(tmp_path) -> None:
+def test_a_folder_with_other_files_is_refused(tmp_path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(DataError, match=r"no cells, such as 'thesis.txt'"):
+    with pytest.raises(DataError, match=r"other files, such as 'thesis.txt'"):
         trace(MISER, X, Y, resume=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
     with pytest.raises(DataError, match="is a file"):
         trace(MISER, X, Y, resume=tmp_path / "thesis.txt")
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"thrifty": 9, "cells": {}}', '{"thrifty": 1}'])
+@pytest.mark.parametrize("text", ["", "[]", '{"thrifty": 9, "jobs": {}}', '{"thrifty": 1}'])
 def test_a_strange_manifest_is_refused(text, tmp_path) -> None:
     (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(DataError, match="no manifest of cells"):
+    with pytest.raises(DataError, match="no manifest of jobs"):
         trace(MISER, X, Y, resume=tmp_path)
 
 
-def test_a_damaged_cell_is_told_and_not_overwritten(tmp_path) -> None:
+def test_a_damaged_file_is_reported_and_not_overwritten(tmp_path) -> None:
     trace(MISER, X, Y, resume=tmp_path)
-    (cell,) = tmp_path.glob("*.cell")
-    data = bytearray(cell.read_bytes())
+    (file,) = tmp_path.glob("*.curve")
+    data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
-    cell.write_bytes(data)
-    with pytest.raises(DataError, match=r"cell: .*damaged.*delete it"):
+    file.write_bytes(data)
+    with pytest.raises(DataError, match=r"curve: .*damaged.*delete it"):
         trace(MISER, X, Y, resume=tmp_path)
-    assert cell.read_bytes() == data
+    assert file.read_bytes() == data
 
 
 def test_a_part_of_a_file_that_a_killed_run_left_does_no_harm(tmp_path) -> None:
     (tmp_path / ".manifest.json.1234.part").write_bytes(b"{")
     trace(MISER, X, Y, resume=tmp_path)
-    assert len(list(tmp_path.glob("*.cell"))) == 1
+    assert len(list(tmp_path.glob("*.curve"))) == 1
 
 
-def test_curves_come_in_the_order_of_the_cells() -> None:
+def test_curves_come_in_the_order_of_the_jobs() -> None:
     curves = [trace(GreedyMiserClassifier(n_estimators=k), X, Y) for k in (1, 2, 3)]
-    cells = [Cell({"name": str(k), "learner": None}, lambda c=c: c) for k, c in enumerate(curves)]
-    assert run_cells(cells, n_jobs=1) == curves
-    assert run_cells([]) == []
+    jobs = [Job({"name": str(k), "learner": None}, lambda c=c: c) for k, c in enumerate(curves)]
+    assert run_jobs(jobs, n_jobs=1) == curves
+    assert run_jobs([]) == []
 
 
 def test_an_interrupt_keeps_what_is_done(tmp_path) -> None:
@@ -119,14 +119,14 @@ def test_an_interrupt_keeps_what_is_done(tmp_path) -> None:
     def interrupted():
         raise KeyboardInterrupt
 
-    cells = [
-        Cell({"name": "done", "learner": 1}, lambda: curve),
-        Cell({"name": "under way", "learner": 2}, interrupted),
+    jobs = [
+        Job({"name": "done", "learner": 1}, lambda: curve),
+        Job({"name": "under way", "learner": 2}, interrupted),
     ]
     with pytest.raises(KeyboardInterrupt):
-        run_cells(cells, tmp_path)
-    kept = f"{digest_of_settings(cells[0].settings)}.cell"
-    assert [path.name for path in tmp_path.glob("*.cell")] == [kept]
+        run_jobs(jobs, tmp_path)
+    kept = f"{digest_of_settings(jobs[0].settings)}.curve"
+    assert [path.name for path in tmp_path.glob("*.curve")] == [kept]
 
 
 SCRIPT = """
@@ -149,7 +149,7 @@ for folder in sys.argv[1:]:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no kill -9")
-def test_a_killed_run_loses_the_cell_under_way_and_goes_on_to_the_same_bytes(tmp_path) -> None:
+def test_a_killed_run_loses_the_job_under_way_and_goes_on_to_the_same_bytes(tmp_path) -> None:
     script = tmp_path / "run.py"
     script.write_text(SCRIPT)
     killed, whole = tmp_path / "killed", tmp_path / "whole"
@@ -157,18 +157,18 @@ def test_a_killed_run_loses_the_cell_under_way_and_goes_on_to_the_same_bytes(tmp
     process = subprocess.Popen(command, env={**os.environ, "SLOW": "1"})
     try:
         until = time.monotonic() + 120
-        while not list(killed.glob("*.cell")):
+        while not list(killed.glob("*.curve")):
             assert process.poll() is None and time.monotonic() < until
             time.sleep(0.05)
     finally:
         process.kill()
         process.wait()
-    (kept,) = killed.glob("*.cell")
+    (kept,) = killed.glob("*.curve")
     before = kept.stat()
     subprocess.run([*command, str(whole)], check=True, timeout=120)
     after = kept.stat()
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
-    assert len(list(killed.glob("*.cell"))) == 2
+    assert len(list(killed.glob("*.curve"))) == 2
     assert snapshot(killed) == snapshot(whole)
 
 
@@ -195,5 +195,5 @@ def test_settings_tell_prices_and_parameters_apart() -> None:
 
 
 def test_a_value_that_cannot_be_told_from_another_is_refused() -> None:
-    with pytest.raises(DataError, match="cannot be told from another"):
+    with pytest.raises(DataError, match="cannot be told apart"):
         plain_settings(object())

@@ -1,4 +1,4 @@
-"""What has been paid for: one object that every tree of every ensemble shares."""
+"""What has been paid for: one object that all trees of all ensembles of a fit share."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
 
-__all__ = ["Bought"]
+__all__ = ["Purchases"]
 
 
-class Bought:
-    """Purchases so far, by the whole model or by each row.
+class Purchases:
+    """Features bought so far, by the whole model or by each row.
 
     Parameters
     ----------
     prices : BoundPrices
-        What things cost.
     rows : int
         Rows of the training table.
     charge : {"model", "example"}
-        Whether a feature is paid once by the model, or by each row that comes to read it.
+        Whether a feature is paid once by the model, or by each row that reads it.
+
+    Attributes
+    ----------
+    features : uint8 array of shape (d,)
+        1 for each feature that any tree has bought; tree growing writes to it.
+    paid : uint8 array of shape (d, n)
+        1 where a row has paid for a feature; empty unless each row pays.
+    group_paid : uint8 array of shape (groups, n)
+        1 where a row has paid the shared price of a group; empty unless each row pays.
     """
 
     def __init__(self, prices: BoundPrices, rows: int, charge: str) -> None:
@@ -28,13 +36,12 @@ class Bought:
         self.rows = rows
         self.charge = charge
         each = rows if charge == "example" else 0
-        groups = len(prices.shared)
         self.features = np.zeros(len(prices.own), dtype=np.uint8)
         self.paid = np.zeros((len(prices.own) if each else 0, each), dtype=np.uint8)
-        self.group_paid = np.zeros((groups if each else 0, each), dtype=np.uint8)
+        self.group_paid = np.zeros((len(prices.shared) if each else 0, each), dtype=np.uint8)
 
     def due(self) -> NDArray[np.float64]:
-        """What each feature would cost the model now."""
+        """Return what each feature would cost the model now, (d,)."""
         group, shared = self.prices.group, self.prices.shared
         entered = np.zeros(len(shared) + 1, dtype=bool)
         entered[group[self.features > 0]] = True
@@ -42,8 +49,8 @@ class Bought:
         entry = np.append(np.where(entered[:-1], 0.0, shared), 0.0)
         return np.where(self.features > 0, 0.0, self.prices.own + entry[group])
 
-    def owed(self, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """What all rows, or their weights, would pay now to read each feature, (d,)."""
+    def total_due(self, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Return what all rows together, weighted, would pay now to read each feature, (d,)."""
         if self.charge == "model":
             return self.due() * (self.rows if weight is None else weight.sum())
         each = np.ones(self.rows) if weight is None else weight

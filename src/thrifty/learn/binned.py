@@ -1,4 +1,4 @@
-"""A training table as bytes, made once and shared by every tree of a fit or a path."""
+"""A training table as bytes, binned once and shared by every tree of a fit or a path."""
 
 from __future__ import annotations
 
@@ -16,10 +16,16 @@ __all__ = ["Binned"]
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Bins of a table, feature by feature, and what each bin means.
+    """The bins of a table, feature by feature, and what each bin means.
 
-    `bins` is (d, n) uint8; bin b of feature j holds values up to `edges[j][b]`, or the category of
-    code b where `categorical[j]`.
+    Parameters
+    ----------
+    bins : uint8 array of shape (d, n)
+        Bin of each value; `kernels.binning.MISSING` for a missing one.
+    edges : list of d arrays
+        Bin b of feature j holds the values up to ``edges[j][b]``.
+    categorical : bool array of shape (d,)
+        Bin b of a categorical feature holds the category of code b instead.
     """
 
     bins: NDArray[np.uint8]
@@ -28,7 +34,7 @@ class Binned:
 
     @classmethod
     def of(cls, X: NDArray[np.floating], categorical: NDArray[np.bool_], random: Any) -> Self:
-        """Bin the encoded table X; `random` draws the rows that place the edges of a long one."""
+        """Bin an encoded table; edges of a long one are placed by a sample that `random` draws."""
         sample = None
         if len(X) > SAMPLE:
             sample = np.sort(random.choice(len(X), SAMPLE, replace=False))
@@ -37,23 +43,23 @@ class Binned:
 
     @property
     def width(self) -> NDArray[np.int64]:
-        """Number of bins of each feature, the missing value not counted."""
+        """Number of bins of each feature, not counting the one for missing values."""
         ordered = np.array([len(edges) + 1 for edges in self.edges], dtype=np.int64)
         return np.where(self.categorical, MISSING, ordered)
 
-    def part(self, rows: NDArray[np.intp]) -> Self:
-        """The same bins of some of the rows."""
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Keep some of the rows, in the same bins."""
         bins = np.ascontiguousarray(self.bins[:, rows])
         return type(self)(bins, self.edges, self.categorical)
 
     def bins_of(self, X: NDArray[np.floating]) -> NDArray[np.uint8]:
-        """The bins (d, m) of further encoded rows."""
+        """Put other encoded rows (m, d) into the same bins, (d, m)."""
         bins: NDArray[np.uint8] = bin_table(X, self.categorical, edges=self.edges)[0]
         return bins
 
     @cached_property
     def uppers(self) -> NDArray[np.float64]:
-        """Largest value of each bin (d, 256); of the last bin of a feature, any value."""
+        """Largest value of each bin, (d, 256); the last bin of a feature takes any value."""
         uppers = np.full((len(self.edges), 256), np.finfo(np.float64).max)
         for row, edges in zip(uppers, self.edges, strict=True):
             row[: len(edges)] = edges

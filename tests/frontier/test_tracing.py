@@ -1,4 +1,4 @@
-"""Tracing: figures that are true, on rows that had no part in learning, the same every time."""
+"""Tracing: correct figures, on rows that had no part in training, the same every time."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from thrifty import (
     GreedyMiserClassifier,
     GreedyMiserRanker,
     GreedyMiserRegressor,
-    Point,
     Prices,
 )
 from thrifty.errors import DataError
 from thrifty.frontier import trace
 from thrifty.frontier.curve_file import pack_curve
-from thrifty.frontier.evaluate import MOST_POINTS, interval, thin
-from thrifty.frontier.scoring import quality
-from thrifty.frontier.splits import Rows
+from thrifty.frontier.scoring import find_metric
+from thrifty.learn.dataset import ValidationSet
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(300, 3)), columns=["cheap", "dear", "noise"])
@@ -58,20 +56,20 @@ def test_bills_and_qualities_are_what_bill_and_score_give_on_the_same_rows(
     validation = held_out(y, qid)
     queries = None if qid is None else qid[TRAIN]
     curve = trace(learner, X[TRAIN], y[TRAIN], qid=queries, validation=validation, scoring=scoring)
-    rows = Rows(np.arange(100), *validation)
-    measure = quality(scoring, curve.task)
+    metric = find_metric(scoring, curve.task)
     assert curve.scoring == scoring
     assert curve.unit == "CAD" and curve.full == 17.0
     for point in curve.points:
-        bills = point.model.bill(rows.X)
+        rows = ValidationSet.for_predictor(point.model, curve.task, *validation)
+        bills = point.model.bill(validation[0])
         np.testing.assert_array_equal(point.bills, bills)
         assert point.bill == bills.mean()
-        assert point.quality == measure.measure(point.model, rows)
+        assert point.quality == metric.value(point.model.model.score(rows.X), rows)
         assert point.gains.mean() == pytest.approx(point.quality)
         assert point.bill_interval[0] <= point.bill <= point.bill_interval[1]
         assert point.quality_interval[0] <= point.quality <= point.quality_interval[1]
         assert bills.max() <= point.ceiling == point.model.ceiling
-        assert point.foreseen[0] == pytest.approx(point.model.bill(X[TRAIN]).mean())
+        assert point.training_bill[0] == pytest.approx(point.model.bill(X[TRAIN]).mean())
 
 
 def test_the_first_point_is_the_constant_at_bill_0() -> None:
@@ -80,7 +78,7 @@ def test_the_first_point_is_the_constant_at_bill_0() -> None:
     assert curve.points[0].quality == pytest.approx(np.bincount(LABEL).max() / 300, abs=0.01)
 
 
-def test_held_out_rows_are_not_learnt_from() -> None:
+def test_validation_rows_are_not_trained_on() -> None:
     found = {}
     y = VALUE.copy()
     for change in (0.0, 100.0):
@@ -139,15 +137,15 @@ def test_a_bar_with_the_time_left_is_shown_on_demand(capsys) -> None:
     trace(GreedyMiserClassifier(**SMALL), X, LABEL)
     assert capsys.readouterr() == ("", "")
     trace(GreedyMiserClassifier(**SMALL), X, LABEL, progress=True)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "1/1" in told.err and "0:00:00" in told.err
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "1/1" in shown.err and "0:00:00" in shown.err
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"learner": {}}, "mapping is empty"),
+        ({"learner": {}}, "there are none"),
         ({"learner": {"a": object()}}, r"\['a'\] have no path"),
         ({"learner": GreedyMiserClassifier}, "give estimators"),
         (
@@ -163,7 +161,7 @@ def test_a_bar_with_the_time_left_is_shown_on_demand(capsys) -> None:
         ({"validation": (X,)}, "give the table and its target"),
         ({"validation": (X, LABEL[:7])}, "7 values for 300 rows"),
         ({"validation": (X, np.full(300, 9))}, r"\[9\] are not classes"),
-        ({"X": X[:2], "y": LABEL[:2] * 0 + [0, 1]}, "none can be held out"),
+        ({"X": X[:2], "y": LABEL[:2] * 0 + [0, 1]}, "too few to hold out"),
         ({"learner": GreedyMiserRanker(), "y": GRADE}, "needs the query"),
         ({"learner": GreedyMiserRanker(), "y": GRADE, "qid": QUERY,
           "validation": (X, GRADE)}, "needs the query"),
@@ -173,52 +171,3 @@ def test_bad_input_is_refused(change, words) -> None:
     given = {"learner": GreedyMiserClassifier(), "X": X, "y": LABEL, **change}
     with pytest.raises(DataError, match=words):
         trace(**given)
-
-
-# --- thinning and intervals --------------------------------------------------
-
-
-def draw_points(n, seed):
-    rng = np.random.default_rng(seed)
-    bills = np.sort(rng.random(n))
-    return [Point({"k": k}, None, float(b), float(rng.random())) for k, b in enumerate(bills)]
-
-
-@pytest.mark.parametrize("n", [5, 40, 41, 500])
-def test_thinning_keeps_the_frontier_and_spreads_the_rest(n) -> None:
-    points = draw_points(n, seed=n)
-    kept = thin(points)
-    assert len(kept) == min(n, MOST_POINTS)
-    assert [p.bill for p in kept] == sorted(p.bill for p in kept)
-    best = -1.0
-    for p in points:
-        if p.quality > best:
-            best = p.quality
-            assert p in kept
-    gaps = np.diff([points.index(p) for p in kept])
-    assert gaps.max() <= 2 * max(1, n // 30)
-
-
-def test_a_long_frontier_is_thinned_too() -> None:
-    points = [Point({}, None, float(k), float(k)) for k in range(1000)]
-    kept = thin(points)
-    assert len(kept) == MOST_POINTS
-    assert (kept[0].bill, kept[-1].bill) == (0, 999)
-
-
-def test_rows_of_one_cluster_count_as_one_observation() -> None:
-    bills = np.repeat(np.arange(10.0), 5)
-    low, high = interval(bills, 0.95, 9.0, np.repeat(np.arange(10), 5))
-    assert (low, high) == pytest.approx(interval(np.arange(10.0), 0.95, 9.0))
-    narrow = interval(bills, 0.95, 9.0)
-    assert narrow[0] > low and narrow[1] < high
-
-
-def test_an_interval_covers_the_mean_bill_as_often_as_it_says() -> None:
-    rng = np.random.default_rng(0)
-    hits = 0
-    for _ in range(400):
-        bills = rng.choice([1.0, 2.0, 9.0], p=[0.5, 0.3, 0.2], size=80)
-        low, high = interval(bills, 0.9, 9.0)
-        hits += low <= 2.9 <= high
-    assert 0.86 <= hits / 400 <= 0.94

@@ -1,0 +1,315 @@
+"""Run independent jobs in parallel, and keep the finished ones in a folder to resume from.
+
+A job computes one curve. The folder has one file for each finished job, and a manifest of what it
+is for. A file is written next to its place and then moved there, so whatever happens to the
+process, the folder holds whole files only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from thrifty.costs import Prices
+from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.files import write_whole
+from thrifty.frontier.curve import Curve
+from thrifty.frontier.curve_file import pack_curve, unpack_curve
+from thrifty.learn.dataset import TrainingSet, ValidationSet
+
+__all__ = [
+    "Job",
+    "ResumeFolder",
+    "digest_of_rows",
+    "digest_of_set",
+    "digest_of_settings",
+    "plain_settings",
+    "run_jobs",
+    "show_progress",
+]
+
+PRICES = ("own", "groups", "shared", "evaluation", "calls", "unit")
+ADDRESS = re.compile(r" at 0x[0-9a-f]+", re.IGNORECASE)
+
+
+def plain_settings(value: Any) -> Any:
+    """Turn a value into plain JSON values: estimators by class and parameters, prices by parts.
+
+    Raises
+    ------
+    DataError
+        If the value cannot be told apart from others of its kind, such as a function.
+
+    Examples
+    --------
+    >>> from thrifty import GreedyMiserRegressor
+    >>> from thrifty.frontier.checkpoints import plain_settings
+    >>> plain_settings(GreedyMiserRegressor(penalty=0.5))["penalty"]
+    0.5
+    """
+    if isinstance(value, float):
+        return value if np.isfinite(value) else repr(value)
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, np.generic):
+        return plain_settings(value.item())
+    if isinstance(value, Mapping):
+        return {f"{key!r}": plain_settings(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain_settings(entry) for entry in value]
+    if isinstance(value, np.random.RandomState):
+        return {"class": "RandomState", "state": plain_settings(value.get_state(legacy=False))}
+    name = {"class": f"{type(value).__module__}.{type(value).__qualname__}"}
+    if isinstance(value, Prices):
+        return {**name, **{part: plain_settings(getattr(value, part)) for part in PRICES}}
+    if hasattr(value, "get_params"):
+        parameters = value.get_params(deep=False)
+        return {**name, **{key: plain_settings(each) for key, each in parameters.items()}}
+    if ADDRESS.search(repr(value)):
+        raise DataError(
+            f"resume: {value!r} cannot be told apart from others of its kind, so a finished job "
+            "cannot be recognized; leave resume out, or use a value that its repr describes"
+        )
+    return {**name, "value": repr(value)}
+
+
+def digest_of_settings(settings: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of plain settings, whatever the order of their keys."""
+    text = json.dumps(settings, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest_of_set(data: TrainingSet | ValidationSet) -> str:
+    """Return the SHA-256 of a table as it was read, with its target and its queries or groups."""
+    names = json.dumps(data.schema.plain(), sort_keys=True)
+    groups = data.clusters if isinstance(data, ValidationSet) else data.query
+    return digest_of_rows(data.X, data.labels, groups, names)
+
+
+def digest_of_rows(
+    encoded: NDArray[np.floating], y: NDArray[Any], qid: NDArray[Any] | None, names: str = ""
+) -> str:
+    """Return the SHA-256 of encoded rows, their target, and their queries or groups."""
+    digest = hashlib.sha256(names.encode())
+    digest.update(str(encoded.shape).encode())
+    digest.update(np.ascontiguousarray(encoded, dtype=np.float64).tobytes())
+    for column in (y, qid):
+        digest.update(json.dumps(None if column is None else column.tolist(), default=str).encode())
+    return digest.hexdigest()
+
+
+MANIFEST = "manifest.json"
+FORMAT = 2
+# What may differ from job to job of one folder; everything else must agree.
+OWN = ("name", "learner")
+
+
+class ResumeFolder:
+    """A folder of finished jobs, found by the digest of their settings.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it does not exist.
+    settings : sequence of dict
+        Plain settings of all jobs of this run.
+
+    Raises
+    ------
+    DataError
+        If the folder is for other data or settings, or holds other files. Nothing is written
+        then.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], settings: Sequence[Mapping[str, Any]]
+    ) -> None:
+        self.folder = Path(folder)
+        known = self._read_manifest()
+        raise_all(DataError, f"resume folder {str(folder)!r}", list(_conflicts(known, settings)))
+        jobs = {**known, **{job["name"]: dict(job) for job in settings}}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if jobs != known:
+            text = json.dumps({"thrifty": FORMAT, "jobs": jobs}, sort_keys=True, indent=1)
+            write_whole(self.folder / MANIFEST, text.encode())
+
+    def get(self, settings: Mapping[str, Any]) -> Curve | None:
+        """Return the curve of a job; None if it is not finished."""
+        path = self._path(settings)
+        if not path.exists():
+            return None
+        try:
+            curve, found = unpack_curve(path.read_bytes())
+        except BundleError as error:
+            raise DataError(f"{path}: {error}; delete it, and the job is run again") from error
+        if found != settings:
+            raise DataError(f"{path} is for other settings; delete it")
+        return curve
+
+    def put(self, settings: Mapping[str, Any], curve: Curve) -> None:
+        """Keep the curve of a finished job."""
+        write_whole(self._path(settings), pack_curve(curve, settings))
+
+    def _path(self, settings: Mapping[str, Any]) -> Path:
+        return self.folder / f"{digest_of_settings(settings)}.curve"
+
+    def _read_manifest(self) -> dict[str, Any]:
+        """Return the settings of the jobs that the folder is for, by name; {} if it is new."""
+        path = self.folder / MANIFEST
+        if not path.exists():
+            if self.folder.exists() and not self.folder.is_dir():
+                raise DataError(f"resume: {str(self.folder)!r} is a file; give a folder")
+            names = [p.name for p in self.folder.iterdir()] if self.folder.exists() else []
+            # A killed run may leave a part of a file, hidden.
+            others = [n for n in names if not (n.startswith(".") and n.endswith(".part"))]
+            if others:
+                raise DataError(
+                    f"resume folder {str(self.folder)!r} holds other files, such as "
+                    f"{min(others)!r}; give an empty or new folder"
+                )
+            return {}
+        try:
+            found = json.loads(path.read_bytes())
+            if found["thrifty"] != FORMAT:
+                raise ValueError("of another format")
+            for name, settings in found["jobs"].items():
+                if not isinstance(settings, dict) or settings.get("name") != name:
+                    raise ValueError("of another format")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"{path}: no manifest of jobs ({error}); give a new folder") from error
+        return dict(found["jobs"])
+
+
+def _conflicts(known: Mapping[str, Any], settings: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+    """Yield what shows that the folder is for something else."""
+    if not known:
+        return
+
+    def values(jobs: Iterable[Mapping[str, Any]], name: str) -> set[str]:
+        return {json.dumps(job.get(name), sort_keys=True) for job in jobs}
+
+    for name in sorted({name for job in settings for name in job} - set(OWN)):
+        here, there = values(settings, name), values(known.values(), name)
+        # A run of several splits has several values; one of them in common is the same run.
+        if not here & there:
+            yield f"its jobs have {name} {min(there)}, this run has {min(here)}"
+    for job in settings:
+        before = known.get(job["name"], job)["learner"]
+        after = job["learner"]
+        if before == after:
+            continue
+        names: list[str] = ["class"]
+        if isinstance(before, dict) and isinstance(after, dict):
+            names = [n for n in {**before, **after} if before.get(n) != after.get(n)]
+        if len(names) < 4 and "class" not in names:
+            changes = (f"{n} was {before.get(n)!r}, now {after.get(n)!r}" for n in names)
+            yield f"{job['name']}: {', '.join(changes)}"
+        else:
+            yield (
+                f"{job['name']}: the learner was another one; give it another name, or a new folder"
+            )
+
+
+T = TypeVar("T")
+
+
+def show_progress(results: Iterator[T], total: int, left: int) -> Iterator[T]:
+    """Pass on results as they come, and show a progress bar with the time left."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("curves"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        # The first result may take minutes, so the speed is that of the whole run.
+        TimeRemainingColumn(elapsed_when_finished=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=1e9) as bar:
+        task = bar.add_task("curves", total=total, completed=total - left)
+        for result in results:
+            bar.advance(task)
+            yield result
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One independent piece of work.
+
+    Parameters
+    ----------
+    settings : dict
+        Everything that the result depends on, as plain values: `name` identifies the job,
+        `learner` may differ between jobs, everything else belongs to the run.
+    work : function
+        Computes the curve. It must not depend on anything that is not in `settings`.
+    """
+
+    settings: dict[str, Any]
+    work: Callable[[], Curve]
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    folder: str | os.PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> list[Curve]:
+    """Run jobs through joblib and return their curves in the order of the jobs.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+    folder : path, optional
+        Keeps each finished job in a file of its own; jobs that are there already are not run
+        again. An interrupted run loses only the jobs that were running.
+    n_jobs : int, optional
+        Jobs that run at a time; the backend is joblib's, and `joblib.parallel_config` sets it.
+    progress : bool
+        Show a bar with the time left.
+
+    Raises
+    ------
+    DataError
+        If the folder is for other settings or other data, before anything is run or written.
+    """
+    kept = None if folder is None else ResumeFolder(folder, [job.settings for job in jobs])
+    curves = [None if kept is None else kept.get(job.settings) for job in jobs]
+    missing = [k for k, curve in enumerate(curves) if curve is None]
+    try:
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    except ValueError:  # a backend that returns all results at once
+        parallel = Parallel(n_jobs=n_jobs)
+    results = iter(parallel(delayed(_run)(k, jobs[k], kept) for k in missing))
+    if progress:
+        results = show_progress(results, len(jobs), len(missing))
+    for k, curve in results:
+        curves[k] = curve
+    return [curve for curve in curves if curve is not None]
+
+
+def _run(k: int, job: Job, kept: ResumeFolder | None) -> tuple[int, Curve]:
+    """Run a job and keep its curve at once, in the process that ran it."""
+    curve = job.work()
+    if kept is not None:
+        kept.put(job.settings, curve)
+    return k, curve
