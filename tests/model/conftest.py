@@ -1,4 +1,4 @@
-"""Lets the tests of this room import `forests`, which makes random ones."""
+"""Makes `forests` and `face_laws`, which the tests of this folder share, importable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the faces of any frozen model owe each other; the tests of a kind draw the models."""
+"""Laws that the scores, used features and walks of every frozen model obey together.
+
+The tests of each kind of model draw random models and check these laws on them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import numpy as np
 
 
 def assert_batch(walk, model, X):
-    """A walk that is done tells what the batch tells of the row."""
+    """A walk that is done agrees with the batch about its row."""
     assert walk.asks == ()
     np.testing.assert_array_equal(walk.scores, np.atleast_1d(model.score(X)[0]))
     assert set(walk.touched) == set(np.flatnonzero(model.used(X)[0]).tolist())
@@ -14,7 +17,7 @@ def assert_batch(walk, model, X):
 
 
 def walk_ends_like_the_batch(rng, model, X):
-    """Whichever of the asks is answered first."""
+    """A walk ends like the batch, whichever requested value arrives first."""
     walk = model.walk(lambda feature: float(feature))
     while walk.asks:
         feature = int(rng.choice(walk.asks))
@@ -25,7 +28,7 @@ def walk_ends_like_the_batch(rng, model, X):
 
 
 def values_arrive_in_any_order(rng, model, X):
-    """Some at a time, asked for or not."""
+    """Values may arrive some at a time, requested or not."""
     walk, order = model.walk(), rng.permutation(model.n_features).tolist()
     while order:
         size = int(rng.integers(1, 4))
@@ -35,7 +38,7 @@ def values_arrive_in_any_order(rng, model, X):
 
 
 def state_is_the_values_told(rng, model, X):
-    """Two walks that were told the same stand at the same place."""
+    """Two walks with the same values are in the same state."""
     one, other = model.walk(), model.walk()
     some = rng.permutation(model.n_features)[:4].tolist()
     for j in some:
@@ -47,7 +50,7 @@ def state_is_the_values_told(rng, model, X):
 
 
 def unused_values_do_not_matter(model, X):
-    """What is not in the used-set can be anything."""
+    """A value that is not used can be replaced by anything."""
     scores, used = model.score(X), model.used(X)
     for filler in (np.nan, 0.0, 199.0):
         other = np.where(used, X, filler)
@@ -56,13 +59,13 @@ def unused_values_do_not_matter(model, X):
 
 
 def rows_stay_within_bounds(model, X):
-    """No row goes beyond the support and the most evaluations."""
+    """No row exceeds the support or the largest number of evaluations."""
     assert not (model.used(X) & ~model.support).any()
     assert (model.evaluations(X) <= model.most_evaluations).all()
 
 
 def float32_is_its_float64(model, X, where):
-    """A table of float32 gives what its float64 values give; `where` tells where rows stop."""
+    """A float32 table is scored like its float64 values; `where` returns where rows stop."""
     X = X.astype(np.float32)
     np.testing.assert_array_equal(model.score(X), model.score(X.astype(np.float64)))
     np.testing.assert_array_equal(where(X), where(X.astype(np.float64)))

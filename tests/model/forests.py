@@ -1,4 +1,4 @@
-"""Random forests and tables, and how one row goes down a tree, step by step."""
+"""Random forests and tables, and a reference that sends one row down a tree, step by step."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from thrifty.model import Forest
 from thrifty.model.forest.nodes import CATEGORICAL, INDEX, MISSING_LEFT, empty_nodes
 
 LINKS = ("sum", "sigmoid", "hinge", "softmax", "mean", "vote")
-CODES = 200  # of a categorical column: more than three words of bits
+CODES = 200  # of a categorical column: they need more than three words of bits
 
 
 @dataclass
 class Shape:
-    """What to draw; the first `categorical` columns hold codes."""
+    """The shape of a random forest; the first `categorical` columns hold codes."""
 
     link: str = "sum"
     outputs: int = 1
@@ -31,7 +31,7 @@ class Shape:
 
 
 def draw_forest(rng, shape):
-    """A random forest; some trees are a single leaf."""
+    """Draw a random forest; some trees are a single leaf."""
     wide = shape.link in ("mean", "vote")
     trees, subsets, size = [], [], 0
     for _ in range(shape.trees):
@@ -57,7 +57,7 @@ def draw_forest(rng, shape):
 
 
 def draw_tree(rng, depth, shape, subsets):
-    """Nodes of one tree from node 0 on; new subsets are appended to `subsets`."""
+    """Draw the nodes of one tree, from node 0 on; new subsets are appended to `subsets`."""
     nodes = [None]
     open_leaves = [(0, 0)]
     while open_leaves:
@@ -74,6 +74,7 @@ def draw_tree(rng, depth, shape, subsets):
 
 
 def draw_split(rng, shape, subsets, child):
+    """Draw threshold, child and feature of one split; a new subset is appended to `subsets`."""
     feature = int(rng.integers(shape.features))
     flags = MISSING_LEFT if rng.random() < 0.5 else 0
     if feature >= shape.categorical:
@@ -83,7 +84,7 @@ def draw_split(rng, shape, subsets, child):
 
 
 def draw_table(rng, shape, rows=37, dtype=np.float64, missing=0.15):
-    """Rows whose values often lie on a threshold."""
+    """Draw rows whose values often lie on a threshold."""
     X = rng.integers(0, 12, size=(rows, shape.features)) / 2.0
     k = shape.categorical
     X[:, :k] = rng.integers(0, CODES, size=(rows, k))
@@ -92,7 +93,7 @@ def draw_table(rng, shape, rows=37, dtype=np.float64, missing=0.15):
 
 
 def descend_plainly(forest, root, x):
-    """Leaf of one row in one tree, and the features read on the way."""
+    """Return the leaf of one row in one tree, and the features read on the way."""
     place, read = int(root), set()
     while forest.nodes["child"][place] != place:
         node = forest.nodes[place]
@@ -110,7 +111,7 @@ def descend_plainly(forest, root, x):
 
 
 def leaves_and_used(forest, X):
-    """Leaves (trees, n) and used features (n, d), one row and tree at a time."""
+    """Return leaves (trees, n) and used features (n, d), one row and tree at a time."""
     leaves = np.empty((len(forest.roots), len(X)), dtype=np.int32)
     used = np.zeros((len(X), forest.n_features), dtype=bool)
     for i, x in enumerate(X):

@@ -1,12 +1,16 @@
-"""A blend: each row gets one of two models, by a hash of what it buys anyway."""
+"""A blend: each row gets one of two models, by a hash of features that every row buys."""
 
 from __future__ import annotations
 
-import math
-import struct
-
 import numpy as np
 import pytest
+from face_laws import (
+    assert_batch,
+    rows_stay_within_bounds,
+    state_is_the_values_told,
+    values_arrive_in_any_order,
+    walk_ends_like_the_batch,
+)
 from forests import Shape, draw_forest, draw_table
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,14 +19,13 @@ from thrifty.bundle import Predictor, Schema, load
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError
 from thrifty.model import KINDS, Blend, Forest, ShortCircuit
-from thrifty.model.blend import draw_lots
 
 SEEDS = st.integers(0, 2**32 - 1)
 LINKS = st.sampled_from(["sum", "sigmoid", "softmax", "mean"])
 
 
 def draw(seed, link="softmax", rows=30, share=None, dtype=np.float64):
-    """A blend of a forest and a short-circuited one, with some keys, and a table."""
+    """Draw a blend of a forest and a short-circuited one, with some keys, and a table."""
     rng = np.random.default_rng(seed)
     shape = Shape.of(link, trees=5, depth=3)
     first = draw_forest(rng, shape)
@@ -34,17 +37,10 @@ def draw(seed, link="softmax", rows=30, share=None, dtype=np.float64):
 
 
 def finish(walk, x):
+    """Tell the walk what it requests until it is done."""
     while walk.asks:
         walk.tell({j: float(x[j]) for j in walk.asks})
     return walk
-
-
-def assert_batch(walk, model, X):
-    assert walk.asks == ()
-    np.testing.assert_array_equal(walk.scores, np.atleast_1d(model.score(X)[0]))
-    assert sorted(walk.touched) == np.flatnonzero(model.used(X)[0]).tolist()
-    assert len(set(walk.touched)) == len(walk.touched)
-    assert walk.evaluations == model.evaluations(X)[0]
 
 
 @given(SEEDS, LINKS)
@@ -61,17 +57,25 @@ def test_each_row_gets_the_scores_of_its_model(seed, link) -> None:
 
 @given(SEEDS, LINKS)
 def test_a_walk_ends_like_the_batch(seed, link) -> None:
-    _, blend, X = draw(seed, link, rows=1)
-    assert_batch(finish(blend.walk(), X[0]), blend, X)
+    walk_ends_like_the_batch(*draw(seed, link, rows=1))
 
 
 @given(SEEDS, LINKS)
-def test_values_may_arrive_in_any_order_and_unasked(seed, link) -> None:
-    rng, blend, X = draw(seed, link, rows=1)
-    walk = blend.walk()
-    for j in rng.permutation(blend.n_features).tolist():
-        walk.tell({j: float(X[0, j])})
+def test_no_feature_is_touched_twice(seed, link) -> None:
+    _, blend, X = draw(seed, link, rows=1)
+    walk = finish(blend.walk(), X[0])
+    assert len(set(walk.touched)) == len(walk.touched)
     assert_batch(walk, blend, X)
+
+
+@given(SEEDS, LINKS)
+def test_values_may_arrive_in_any_order_and_unrequested(seed, link) -> None:
+    values_arrive_in_any_order(*draw(seed, link, rows=1))
+
+
+@given(SEEDS, LINKS)
+def test_the_state_of_a_walk_is_the_set_of_values_told(seed, link) -> None:
+    state_is_the_values_told(*draw(seed, link, rows=1))
 
 
 def test_a_walk_asks_for_the_cheapest_key_first() -> None:
@@ -96,14 +100,13 @@ def test_a_value_that_is_not_used_does_not_matter(seed, link) -> None:
 
 
 @given(SEEDS)
-def test_no_row_touches_more_than_the_support(seed) -> None:
+def test_no_row_exceeds_the_support_and_the_most_evaluations(seed) -> None:
     _, blend, X = draw(seed, share=float(np.random.default_rng(seed).choice([0, 0.5, 1])))
-    assert not np.any(blend.used(X) & ~blend.support)
-    assert blend.evaluations(X).max() <= blend.most_evaluations
+    rows_stay_within_bounds(blend, X)
 
 
 @pytest.mark.parametrize(("share", "part"), [(0.0, "first"), (1.0, "second")])
-def test_the_ends_are_the_parts_but_for_the_keys(share, part) -> None:
+def test_a_share_of_0_or_1_is_one_part_plus_the_keys(share, part) -> None:
     _, blend, X = draw(1, share=share)
     model = getattr(blend, part)
     np.testing.assert_array_equal(blend.score(X), model.score(X))
@@ -130,51 +133,7 @@ def test_a_larger_share_takes_no_row_back() -> None:
     assert not np.any(small.goes_second(X) & ~large.goes_second(X))
 
 
-def test_lots_of_neighboring_seeds_and_columns_are_independent() -> None:
-    X = np.random.default_rng(0).integers(0, 50, size=(20_000, 2)).astype(float)
-    X = np.unique(X, axis=0)
-    one, other, turned = draw_lots(X, 0), draw_lots(X, 1), draw_lots(X[:, ::-1], 0)
-    assert abs(np.corrcoef(one, other)[0, 1]) < 0.05
-    off = X[:, 0] != X[:, 1]
-    assert abs(np.corrcoef(one[off], turned[off])[0, 1]) < 0.05
-    assert len(np.unique(one)) == len(X)
-
-
-def test_equal_values_draw_equal_lots() -> None:
-    nan = np.array([0xFFF8000000000001], dtype=np.uint64).view(np.float64)[0]
-    X = np.array([[0.0, np.nan], [-0.0, nan]])
-    lots = draw_lots(X, 3)
-    assert lots[0] == lots[1]
-    narrow = np.array([[0.1, 7.0]], dtype=np.float32)
-    assert draw_lots(narrow, 3)[0] == draw_lots(narrow.astype(np.float64), 3)[0]
-
-
-def lot_of(row, seed):
-    """The lot of one row by whole numbers, step by step."""
-
-    def mix(z):
-        z = (z + 0x9E3779B97F4A7C15) % 2**64
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
-        return z ^ z >> 31
-
-    lot = (seed + 0x9E3779B97F4A7C15) % 2**64
-    for value in row:
-        lot = mix(lot) ^ int.from_bytes(struct.pack("<d", value), "little")
-    return (mix(mix(lot)) >> 11) / 2**53
-
-
-@pytest.mark.parametrize("seed", [0, 42, 2**63 - 1])
-def test_lots_are_those_of_the_plain_computation(seed) -> None:
-    rows = [[1.5, -2.0], [math.nan, 0.0], [1e300, 0.1]]
-    assert draw_lots(np.array(rows), seed).tolist() == [lot_of(row, seed) for row in rows]
-
-
-def test_lots_do_not_change_from_release_to_release() -> None:
-    assert draw_lots(np.array([[1.5, -2.0]]), 42).tolist() == [0.04610860233365588]
-
-
-def test_a_float32_table_goes_the_same_way() -> None:
+def test_a_float32_table_is_scored_like_its_float64_values() -> None:
     _, blend, X = draw(9, rows=200, dtype=np.float32)
     np.testing.assert_array_equal(blend.score(X), blend.score(X.astype(np.float64)))
     np.testing.assert_array_equal(blend.used(X), blend.used(X.astype(np.float64)))
@@ -235,6 +194,9 @@ def test_a_file_with_one_model_or_three_is_refused() -> None:
     few = {name: array for name, array in arrays.items() if not name.startswith("1/")}
     with pytest.raises(BundleError, match="two models are needed, the file has 1"):
         Blend.build({**plain, "parts": plain["parts"][:1]}, few)
+    third = {f"2/{name[2:]}": array for name, array in arrays.items() if name.startswith("0/")}
+    with pytest.raises(BundleError, match="two models are needed, the file has 3"):
+        Blend.build({**plain, "parts": [*plain["parts"], plain["parts"][0]]}, {**arrays, **third})
 
 
 def test_models_that_do_not_fit_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""A forest with exits: three faces that agree, and rows that leave where their score says so."""
+"""A forest with exits: batch and walk agree, and rows leave where their score says so."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from thrifty.bundle import Predictor, Schema, load
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError
 from thrifty.model import KINDS, Cascade, Forest
+from thrifty.model.cascade import exit_score
 from thrifty.model.forest.nodes import empty_nodes
 from thrifty.model.links import apply_link
 
@@ -33,14 +34,14 @@ INF = np.inf
 
 
 def draw(seed, link, rows=24):
-    """A random cascade whose limits lie among the running scores of random rows."""
+    """Draw a cascade whose thresholds lie among the exit scores of random rows."""
     rng = np.random.default_rng(seed)
     shape = Shape.of(link, trees=int(rng.integers(1, 9)), depth=2)
     forest = draw_forest(rng, shape)
     count = int(rng.integers(1, shape.trees + 1))
     inner = rng.choice(np.arange(1, shape.trees), count - 1, replace=False)
     ends = np.sort(np.append(inner, shape.trees))
-    scores = Cascade.of(forest, ends).running(draw_table(rng, shape))
+    scores = Cascade.of(forest, ends).exit_scores(draw_table(rng, shape))
     low = np.where(rng.random(count) < 0.6, np.quantile(scores, 0.25, axis=1), -INF)
     high = np.where(rng.random(count) < 0.6, np.quantile(scores, 0.75, axis=1), INF)
     if rng.random() < 0.2:
@@ -49,7 +50,7 @@ def draw(seed, link, rows=24):
 
 
 def pass_plainly(cascade, x):
-    """Scores, features used, trees evaluated and block of one row, one tree at a time."""
+    """Return scores, features used, trees and block of one row, one tree at a time."""
     forest, raw, used, done = cascade.forest, cascade.forest.base.copy(), set(), 0
     for block, end in enumerate(cascade.ends):
         for tree in range(done, end):
@@ -80,7 +81,7 @@ def test_a_batch_is_each_row_going_by_itself(seed, link):
 
 
 @given(SEEDS, LINKS)
-def test_without_limits_it_is_the_forest_bit_by_bit(seed, link):
+def test_without_thresholds_it_is_the_forest_bit_by_bit(seed, link):
     _, cascade, X = draw(seed, link)
     forest, open_ended = cascade.forest, Cascade.of(cascade.forest, cascade.ends)
     np.testing.assert_array_equal(open_ended.score(X), forest.score(X))
@@ -95,7 +96,7 @@ def test_a_walk_ends_like_the_batch(seed, link):
 
 
 @given(SEEDS, LINKS)
-def test_values_may_arrive_in_any_order_and_unasked(seed, link):
+def test_values_may_arrive_in_any_order_and_unrequested(seed, link):
     values_arrive_in_any_order(*draw(seed, link, rows=1))
 
 
@@ -110,21 +111,27 @@ def test_a_value_that_is_not_used_can_be_anything(seed, link):
 
 
 @given(SEEDS, LINKS)
-def test_no_row_goes_beyond_the_support_and_the_most_evaluations(seed, link):
+def test_no_row_exceeds_the_support_and_the_most_evaluations(seed, link):
     rows_stay_within_bounds(*draw(seed, link)[1:])
 
 
 @given(SEEDS, LINKS)
-def test_a_table_of_float32_gives_what_its_float64_values_give(seed, link):
+def test_a_float32_table_is_scored_like_its_float64_values(seed, link):
     _, cascade, X = draw(seed, link)
     float32_is_its_float64(cascade, X, cascade.block)
+
+
+def test_the_exit_score_is_the_output_or_the_largest_probability():
+    raw = np.array([[2.0, 0.0, -1.0]])
+    assert exit_score("sum", raw[:, :1]).tolist() == [2.0]
+    assert exit_score("softmax", raw).tolist() == [apply_link("softmax", raw).max()]
 
 
 # --- leaving -----------------------------------------------------------------
 
 
 def stumps(*sizes, link="sum", d=4):
-    """Tree k is one split of column k at 0, worth minus or plus its size."""
+    """Return trees of one split: tree k adds minus or plus its size by the sign of column k."""
     nodes = empty_nodes(3 * len(sizes))
     values = np.zeros((len(nodes), 1))
     for k, size in enumerate(sizes):
@@ -137,7 +144,7 @@ def stumps(*sizes, link="sum", d=4):
 ROWS = np.array([[a, b, 0.5, 0.5] for a in (-1.0, 1.0) for b in (-1.0, 1.0)])
 
 
-def test_rows_leave_below_and_above_the_limits():
+def test_rows_leave_below_and_above_the_thresholds():
     cascade = Cascade.of(
         stumps(4.0, 2.0, 1.0), [1, 2, 3], low=[-3.0, -9.0, 0.0], high=[9.0, 5.0, 0.0]
     )
@@ -145,10 +152,10 @@ def test_rows_leave_below_and_above_the_limits():
     assert cascade.score(ROWS).tolist() == [-4.0, -4.0, 3.0, 6.0]
     assert cascade.evaluations(ROWS).tolist() == [1, 1, 3, 2]
     assert cascade.used(ROWS).sum(axis=1).tolist() == [1, 1, 3, 2]
-    assert cascade.running(ROWS).tolist() == [[-4, -4, 4, 4], [-6, -2, 2, 6], [-5, -1, 3, 7]]
+    assert cascade.exit_scores(ROWS).tolist() == [[-4, -4, 4, 4], [-6, -2, 2, 6], [-5, -1, 3, 7]]
 
 
-def test_a_score_equal_to_its_limit_stays():
+def test_a_score_equal_to_its_threshold_stays():
     forest = stumps(4.0, 2.0)
     assert Cascade.of(forest, [1, 2], low=-4.0, high=4.0).block(ROWS).tolist() == [1] * 4
     assert Cascade.of(forest, [1, 2], low=-3.9, high=3.9).block(ROWS).tolist() == [0] * 4
@@ -160,13 +167,13 @@ def test_several_classes_leave_by_their_largest_probability():
     assert Cascade.of(forest, [1, 2], high=0.9).block(ROWS).tolist() == [1, 1, 0, 0]
 
 
-def test_what_lies_behind_an_exit_that_all_take_is_out_of_reach():
+def test_trees_behind_an_exit_that_all_rows_take_are_out_of_reach():
     cascade = Cascade.of(stumps(1.0, 1.0, 1.0), [1, 2, 3], low=[-9.0, INF, 0.0], high=INF)
     assert cascade.support.tolist() == [True, True, False, False]
     assert cascade.most_evaluations == 2
 
 
-def test_a_walk_asks_for_one_block_after_the_other():
+def test_a_walk_requests_the_features_of_one_block_after_the_other():
     walk = Cascade.of(stumps(4.0, 2.0, 1.0), [1, 3], low=-3.0).walk(lambda feature: -feature)
     assert walk.asks == (0,) and walk.scores.tolist() == [0.0]
     walk.tell({0: 1.0})
@@ -187,7 +194,7 @@ def test_an_example_that_has_left_reads_nothing_more():
 def test_a_table_without_rows_has_no_scores():
     cascade, empty = Cascade.of(stumps(1.0, link="sigmoid"), [1]), np.zeros((0, 4))
     assert cascade.score(empty).shape == (0, 2) and cascade.used(empty).shape == (0, 4)
-    assert cascade.running(empty).shape == (1, 0)
+    assert cascade.exit_scores(empty).shape == (1, 0)
 
 
 def test_a_table_of_other_width_is_refused():
@@ -217,7 +224,7 @@ def test_a_copy_is_frozen_too(copied):
     assert cascade.block(ROWS).tolist() == [0, 0, 1, 1]
 
 
-def test_a_cascade_does_not_follow_the_arrays_it_was_made_of():
+def test_a_cascade_keeps_its_own_copy_of_the_arrays_it_was_built_from():
     low = np.array([-3.0, 0.0])
     cascade = Cascade.of(stumps(4.0, 2.0), [1, 2], low)
     low[:] = 9.0
@@ -237,7 +244,7 @@ def test_a_cascade_does_not_follow_the_arrays_it_was_made_of():
         ("low", np.array([0.0]), "low must be a number for each of the 2 blocks"),
         ("low", np.array([np.nan, 0.0]), "low must be a number"),
         ("high", np.array([1, 2]), "high must be a number"),
-        ("high", np.array([-9.0, 9.0]), "low limit is above the high one"),
+        ("high", np.array([-9.0, 9.0]), "low threshold is above the high one"),
         ("parts", [], "one forest"),
         ("parts", "none", "not described"),
         ("extra", 1, "expected the entry parts"),
@@ -258,7 +265,7 @@ def test_a_damaged_state_is_refused(name, value, message):
         Cascade.build(plain, arrays)
 
 
-def test_only_a_forest_that_adds_up_can_have_exits():
+def test_only_a_forest_of_summed_trees_can_have_exits():
     forest = draw_forest(np.random.default_rng(0), Shape.of("vote"))
     with pytest.raises(DataError, match="averaged"):
         Cascade.of(forest, [12])
@@ -266,6 +273,6 @@ def test_only_a_forest_that_adds_up_can_have_exits():
     plain, arrays = Cascade.of(stumps(1.0), [1]).state()
     plain = {"parts": [{"kind": "cascade", "model": inner[0]}]}
     nested = {f"0/{name}": array for name, array in inner[1].items()}
-    limits = {name: arrays[name] for name in ("ends", "low", "high")}
+    exits = {name: arrays[name] for name in ("ends", "low", "high")}
     with pytest.raises(BundleError, match="one forest"):
-        Cascade.build(plain, {**nested, **limits})
+        Cascade.build(plain, {**nested, **exits})

@@ -1,71 +1,78 @@
-"""One model for each class against the rest, joined to probabilities of all classes."""
+"""One-vs-rest: a binary model per class, joined to probabilities of all classes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from face_laws import (
+    rows_stay_within_bounds,
+    state_is_the_values_told,
+    values_arrive_in_any_order,
+    walk_ends_like_the_batch,
+)
 from forests import Shape, draw_forest, draw_table
 from hypothesis import given
 from hypothesis import strategies as st
 
 from thrifty.errors import BundleError, DataError
 from thrifty.model import KINDS, Forest, OneVsRest
-from thrifty.model.forest.nodes import empty_nodes
 
 SEEDS = st.integers(0, 2**32 - 1)
 
 
 def draw(seed, classes=3, rows=20):
+    """Draw a generator, a model and a table."""
     rng = np.random.default_rng(seed)
     shape = Shape.of("sigmoid", trees=3, depth=3)
     model = OneVsRest.of([draw_forest(rng, shape) for _ in range(classes)])
     return rng, model, draw_table(rng, shape, rows=rows, dtype=np.float64)
 
 
-def constant(share, features=2):
-    none = np.zeros(0, dtype=np.int64)
-    base = np.array([1.0 - share, share])
-    return Forest(empty_nodes(0), np.zeros((0, 2)), none, none, base, "mean", features)
+def constant(positive, features=2):
+    return Forest.constant([1.0 - positive, positive], "mean", features)
 
 
 @given(SEEDS, st.integers(3, 5))
-def test_scores_are_the_shares_of_the_positive_probabilities(seed, classes) -> None:
+def test_scores_are_the_normalized_positive_probabilities(seed, classes) -> None:
     _, model, X = draw(seed, classes)
     positive = np.column_stack([part.score(X)[:, 1] for part in model.parts])
     np.testing.assert_allclose(model.score(X), positive / positive.sum(axis=1)[:, np.newaxis])
     assert model.n_scores == classes
 
 
-def test_where_no_class_has_a_chance_all_have_the_same() -> None:
+def test_classes_are_equally_likely_where_every_model_says_no() -> None:
     model = OneVsRest.of([constant(0.0)] * 4)
     np.testing.assert_array_equal(model.score(np.zeros((2, 2))), np.full((2, 4), 0.25))
 
 
 @given(SEEDS)
-def test_what_one_model_reads_is_paid_once_for_all(seed) -> None:
+def test_a_feature_is_paid_once_for_all_models(seed) -> None:
     _, model, X = draw(seed)
-    due = np.zeros_like(model.used(X))
+    expected = np.zeros_like(model.used(X))
     for part in model.parts:
-        due |= part.used(X)
-    np.testing.assert_array_equal(model.used(X), due)
+        expected |= part.used(X)
+    np.testing.assert_array_equal(model.used(X), expected)
     np.testing.assert_array_equal(model.evaluations(X), np.full(len(X), 9))
     assert model.most_evaluations == 9
-    assert not np.any(model.used(X) & ~model.support)
+    rows_stay_within_bounds(model, X)
 
 
 @given(SEEDS)
-def test_a_walk_ends_like_the_batch_in_any_order(seed) -> None:
-    rng, model, X = draw(seed, rows=1)
-    walk = model.walk()
-    while walk.asks:
-        feature = int(rng.choice(walk.asks))
-        walk.tell({feature: float(X[0, feature])})
-    np.testing.assert_array_equal(walk.scores, model.score(X)[0])
-    assert sorted(walk.touched) == np.flatnonzero(model.used(X)[0]).tolist()
-    assert walk.evaluations == model.evaluations(X)[0]
+def test_a_walk_ends_like_the_batch(seed) -> None:
+    walk_ends_like_the_batch(*draw(seed, rows=1))
 
 
-def test_a_walk_asks_for_what_is_cheap_first_and_has_an_answer_at_once() -> None:
+@given(SEEDS)
+def test_values_may_arrive_in_any_order_and_unrequested(seed) -> None:
+    values_arrive_in_any_order(*draw(seed, rows=1))
+
+
+@given(SEEDS)
+def test_the_state_of_a_walk_is_the_set_of_values_told(seed) -> None:
+    state_is_the_values_told(*draw(seed, rows=1))
+
+
+def test_a_walk_requests_cheap_features_first_and_has_scores_at_once() -> None:
     _, model, _ = draw(3)
     walk = model.walk(lambda feature: -float(feature))
     assert list(walk.asks) == sorted(walk.asks, reverse=True)
@@ -88,7 +95,7 @@ def test_it_is_built_again_from_its_state(seed) -> None:
     np.testing.assert_array_equal(model.used(X), again.used(X))
 
 
-def test_models_that_do_not_go_together_are_refused() -> None:
+def test_models_that_do_not_fit_together_are_refused() -> None:
     with pytest.raises(DataError, match="there are 2 models"):
         OneVsRest.of([constant(0.5)] * 2)
     with pytest.raises(DataError, match="differ in columns"):

@@ -1,44 +1,66 @@
-"""Frozen models: arrays that only read, each with the faces `score`, `used` and `walk`."""
+"""Frozen models: what training ends in, and all that prediction needs.
+
+A frozen model is a set of read-only arrays that knows features by position. It scores batches
+(`Frozen.score`), says which features each row read (`Frozen.used`), and follows one example that
+buys its features one after another (`Frozen.walk`). All three agree to the bit. Reading, walking
+and scoring need numpy only; the compiled kernels make batches fast.
+
+- ``base``: the interfaces `Frozen` and `Walk`, and models inside models.
+- ``forest``: `Forest`, sums, averages and votes of trees. ``short_circuit``: `ShortCircuit`, a
+  forest that stops as soon as the predicted class is certain. ``cascade``: `Cascade`, a forest with
+  exits between its trees. ``one_vs_rest``: `OneVsRest`, one model for each class.
+- ``stages``: `Stages`, a ladder of models that a row climbs until it is certain.
+- ``blend``: `Blend`, two models with a choice for each row, so that a budget is spent exactly.
+- ``linear_tree``: `LinearTree`, trees and cascades of linear models.
+- ``sequential``: `Neighbors` and `LocalGaussians`, which buy one feature at a time.
+- ``kernel_machine``: `KernelMachine`, a support vector machine. ``kernel_functions`` and
+  ``pairwise`` hold its kernels and its class probabilities.
+- ``gate``: `Gate`, which sends each row to a local or an expensive model. ``leaf_gate``:
+  `LeafGate`, a gate on the trees of the local model. ``call_result``: `CallResult`, an expensive
+  model that is called.
+- ``edge_cloud``: `EdgeCloud`, devices that transmit to a cloud.
+- ``encoding``, ``links``, ``products``, ``relay``, ``row_hash`` and ``file_checks`` are shared by
+  these.
+"""
 
 from __future__ import annotations
 
 from thrifty.model.base import Frozen, Walk
 from thrifty.model.blend import Blend
-from thrifty.model.call_result import Answer
+from thrifty.model.call_result import CallResult
 from thrifty.model.cascade import Cascade
-from thrifty.model.edge_cloud import Mixture
+from thrifty.model.edge_cloud import EdgeCloud
 from thrifty.model.forest.forest import Forest
 from thrifty.model.gate import Gate
-from thrifty.model.kernel_machine import SupportSet
+from thrifty.model.kernel_machine import KernelMachine
 from thrifty.model.leaf_gate import LeafGate
-from thrifty.model.linear_tree.linear_tree import LinearTree
+from thrifty.model.linear_tree import LinearTree
 from thrifty.model.one_vs_rest import OneVsRest
-from thrifty.model.sequential.gaussians import LocalGaussians
-from thrifty.model.sequential.neighbors import Neighbors
+from thrifty.model.sequential import LocalGaussians, Neighbors
 from thrifty.model.short_circuit.short_circuit import ShortCircuit
 from thrifty.model.stages import Stages
 
 __all__ = [
     "KINDS",
-    "Answer",
     "Blend",
+    "CallResult",
     "Cascade",
+    "EdgeCloud",
     "Forest",
     "Frozen",
     "Gate",
+    "KernelMachine",
     "LeafGate",
     "LinearTree",
     "LocalGaussians",
-    "Mixture",
     "Neighbors",
     "OneVsRest",
     "ShortCircuit",
     "Stages",
-    "SupportSet",
     "Walk",
 ]
 
-# How a model file finds the class for the kind that its header names.
+# The class of each kind of model, by the name that model files have for it.
 KINDS: dict[str, type[Frozen]] = {
     kind.kind: kind
     for kind in (
@@ -46,15 +68,15 @@ KINDS: dict[str, type[Frozen]] = {
         ShortCircuit,
         Stages,
         Blend,
-        SupportSet,
+        KernelMachine,
         Neighbors,
         LocalGaussians,
         LinearTree,
         OneVsRest,
         Cascade,
         Gate,
-        Answer,
+        CallResult,
         LeafGate,
-        Mixture,
+        EdgeCloud,
     )
 }

@@ -1,19 +1,17 @@
-"""The seam that every frozen model shares: three faces and a state.
+"""The interface of frozen models: `Frozen` for a trained model, `Walk` for one example in it.
 
-A frozen model knows columns by position and values as floats (categories are codes,
-a missing value is NaN). Names, classes and prices belong to the bundle.
+A frozen model knows columns by position and values as floats: categories are codes, a missing
+value is NaN. Names, classes and prices belong to the bundle.
 
-Arrays that no one writes to any more.
-
-Models inside a model: their states side by side in one state.
-
-The arrays of part k are named ``k/name``, so a model file holds them flat.
+A model may contain models. `pack` flattens their states into one, as a model file keeps them, and
+`unpack` checks such a state and builds the models again.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,44 +21,51 @@ from thrifty.errors import BundleError
 
 __all__ = ["Frozen", "Price", "Walk", "pack", "sealed", "unpack"]
 
-# What feature j would cost now: the walk orders its questions by it. The model
-# itself never learns the prices, so whoever starts the walk hands them in.
+# What a feature, given by its position, would cost now. Walks order their requests by it. A model
+# never knows the prices, so whoever starts the walk passes this function in.
 Price = Callable[[int], float]
+
+# Models may be nested in a file, but not so deeply that building them exhausts the stack.
+MAX_DEPTH = 8
 
 
 class Walk(ABC):
-    """One example asking for features by position; it does no input or output.
+    """One example that requests features by position; does no input or output of its own.
 
-    A walk is deterministic: the values told so far are its whole state.
+    A walk is deterministic: the values passed to `tell` so far are its whole state.
     """
 
     @property
     @abstractmethod
     def asks(self) -> tuple[int, ...]:
-        """Features wanted now, the most useful per price first; empty when done."""
+        """Features needed now, the most useful per price first; empty when the walk is done."""
 
     @abstractmethod
     def tell(self, values: Mapping[int, float]) -> None:
-        """Take values, asked for or not, and move on as far as they allow."""
+        """Take values, requested or not, and move on as far as they allow."""
 
     @property
     @abstractmethod
     def touched(self) -> tuple[int, ...]:
-        """Features the evaluation has read so far, in the order of first reading."""
+        """Features that the evaluation has read so far, in the order of first reading."""
 
     @property
     @abstractmethod
     def scores(self) -> NDArray[np.float64]:
-        """Scores (k,) of the best answer so far; once done, the row of `Frozen.score`."""
+        """Best scores (k,) so far; when the walk is done, the row of `Frozen.score`."""
 
     @property
     @abstractmethod
     def evaluations(self) -> int:
-        """Evaluations made so far; once done, the row of `Frozen.evaluations`."""
+        """Evaluations made so far; when the walk is done, the row of `Frozen.evaluations`."""
 
 
 class Frozen(ABC):
-    """A trained model that only reads: arrays that no one writes to any more."""
+    """A trained model whose arrays are never written to again.
+
+    Subclasses are dataclasses. Scores, used features and evaluations are the same to the bit for
+    a row alone, for the row in a batch, and at the end of its walk.
+    """
 
     kind: ClassVar[str]
     """Name of this kind of model in a model file."""
@@ -71,42 +76,42 @@ class Frozen(ABC):
     @property
     @abstractmethod
     def n_scores(self) -> int:
-        """Number of classes that `score` tells apart; 1 for a model of values."""
+        """Number of classes; 1 for a model that predicts values."""
 
     @abstractmethod
     def score(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Class probabilities (n, K), or values (n,) for regression and ranking."""
+        """Return class probabilities (n, K), or values (n,) for regression and ranking."""
 
     @abstractmethod
     def used(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Which features each row touched, (n, n_features)."""
+        """Return which features each row touches, (n, n_features)."""
 
     @property
     @abstractmethod
     def support(self) -> NDArray[np.bool_]:
-        """Which features any example may touch at all, (n_features,)."""
+        """Which features any row could touch, (n_features,)."""
 
     @abstractmethod
     def evaluations(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
-        """How many evaluations (trees, kernels) each row took, (n,)."""
+        """Return how many evaluations (trees, kernels) each row takes, (n,)."""
 
     @property
     @abstractmethod
     def most_evaluations(self) -> int:
-        """How many evaluations an example takes at most."""
+        """The largest number of evaluations that a row can take."""
 
     @abstractmethod
     def walk(self, price: Price | None = None) -> Walk:
-        """Start one example; `price` tells what a feature would cost now."""
+        """Start one example; `price` returns what a feature would cost now."""
 
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a model file keeps: plain JSON values, and arrays by name."""
+        """Return what a model file keeps: plain JSON values, and arrays by name."""
 
     @classmethod
     @abstractmethod
     def build(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Audit what a model file holds and build the model from it.
+        """Check what a model file holds and build the model from it.
 
         Raises
         ------
@@ -114,32 +119,43 @@ class Frozen(ABC):
             If anything is missing, out of range, cyclic, misshapen or not finite.
         """
 
+    def check_columns(self, X: NDArray[np.floating]) -> None:
+        """Raise `ValueError` unless X is a table (n, n_features)."""
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(f"the model reads {self.n_features} columns, got shape {X.shape}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy is built by the constructor, so that its arrays are read-only too.
+        model: Any = self
+        return type(self), tuple(getattr(self, field.name) for field in fields(model))
+
 
 def sealed(array: NDArray[Any]) -> NDArray[Any]:
-    """A contiguous read-only view."""
+    """Return a contiguous read-only view of `array`, or of a copy if it is not contiguous.
+
+    Kernels are compiled for read-only arrays, so one compiled version serves all tables.
+    """
     view = np.ascontiguousarray(array).view()
     view.setflags(write=False)
     return view
 
 
-# A file may nest models, but not so deep that building it exhausts the stack.
-DEEPEST = 8
-
-
 def pack(parts: Sequence[Frozen]) -> tuple[list[dict[str, Any]], dict[str, NDArray[Any]]]:
-    """Kinds and plain states of the parts, and all their arrays.
+    """Return kind and plain state of each part, and the arrays of all parts.
+
+    Array ``name`` of part k becomes ``k/name``, so that a model file holds all arrays flat.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thrifty.model import Forest
     >>> from thrifty.model.base import pack, unpack
-    >>> from thrifty.model.forest.nodes import empty_nodes
-    >>> none = np.zeros(0, dtype=np.int64)
-    >>> constant = Forest(empty_nodes(0), np.zeros((0, 1)), none, none, np.array([2.5]), "sum", 3)
-    >>> parts = unpack(*pack([constant, constant]))
-    >>> [part.score(np.zeros((1, 3))).item() for part in parts]
-    [2.5, 2.5]
+    >>> small, large = (Forest.constant([value], "sum", n_features=3) for value in (2.5, 40.0))
+    >>> plains, arrays = pack([small, large])
+    >>> plains[0]["kind"], sorted(arrays)[:2]
+    ('forest', ['0/base', '0/nodes'])
+    >>> [part.score(np.zeros((1, 3))).item() for part in unpack(plains, arrays)]
+    [2.5, 40.0]
     """
     plains, arrays = [], {}
     for k, part in enumerate(parts):
@@ -150,49 +166,45 @@ def pack(parts: Sequence[Frozen]) -> tuple[list[dict[str, Any]], dict[str, NDArr
 
 
 def unpack(plains: Any, arrays: Mapping[str, NDArray[Any]]) -> list[Frozen]:
-    """Audit and build what `pack` wrote.
+    """Check and build the parts that `pack` flattened.
 
     Raises
     ------
     BundleError
         If a part is of no known kind, an array belongs to no part, or a part is not sound.
     """
-    if not isinstance(plains, list) or not all(map(_is_part, plains)):
-        raise BundleError("the parts of the model are not described")
-    if _depth(plains) > DEEPEST:
-        raise BundleError(f"models are nested more than {DEEPEST} deep")
-    strangers = sorted(name for name in arrays if not _belongs(name, len(plains)))
-    if strangers:
-        raise BundleError(f"arrays that belong to no part of the model: {strangers[:5]}")
-    return [_build(part, k, arrays) for k, part in enumerate(plains)]
+    from thrifty.model import KINDS  # here, as the kinds themselves import this module
 
-
-def _build(part: dict[str, Any], k: int, arrays: Mapping[str, NDArray[Any]]) -> Frozen:
-    from thrifty.model import KINDS  # here: the kinds themselves nest
-
-    if part["kind"] not in KINDS:
-        raise BundleError(f"there is no model of kind {part['kind'][:200]!r}")
-    start = f"{k}/"
-    own = {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
-    return KINDS[part["kind"]].build(part["model"], own)
-
-
-def _is_part(part: Any) -> bool:
-    return (
+    if not isinstance(plains, list) or not all(
         isinstance(part, dict)
         and part.keys() == {"kind", "model"}
         and isinstance(part["kind"], str)
         and isinstance(part["model"], dict)
-    )
-
-
-def _belongs(name: str, parts: int) -> bool:
-    k, slash, _ = name.partition("/")
-    return bool(slash) and k.isascii() and k.isdigit() and int(k) < parts and str(int(k)) == k
+        for part in plains
+    ):
+        raise BundleError("the parts of the model are not described")
+    if _depth(plains) > MAX_DEPTH:
+        raise BundleError(f"models are nested more than {MAX_DEPTH} deep")
+    arrays_of: dict[str, dict[str, NDArray[Any]]] = {str(k): {} for k in range(len(plains))}
+    unknown = []
+    for name, array in arrays.items():
+        k, slash, own_name = name.partition("/")
+        if slash and k in arrays_of:
+            arrays_of[k][own_name] = array
+        else:
+            unknown.append(name)
+    if unknown:
+        raise BundleError(f"arrays that belong to no part of the model: {sorted(unknown)[:5]}")
+    parts = []
+    for part, own in zip(plains, arrays_of.values(), strict=True):
+        if part["kind"] not in KINDS:
+            raise BundleError(f"there is no model of kind {part['kind'][:200]!r}")
+        parts.append(KINDS[part["kind"]].build(part["model"], own))
+    return parts
 
 
 def _depth(plain: Any) -> int:
-    """How many lists of parts lie within each other."""
+    """Return how many lists of parts lie within each other."""
     if isinstance(plain, list):
         return 1 + max((_depth(item) for item in plain), default=0)
     if isinstance(plain, dict):

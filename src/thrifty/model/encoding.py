@@ -1,7 +1,7 @@
-"""How a table of codes and missing values becomes the numbers that a kernel reads.
+"""The encoding of raw columns, with codes and missing values, as numbers for linear models.
 
-Each *slot* reads one column: a number, shifted and scaled, or 1 for one category and 0 for the
-others. A missing value has a number of its own in each slot.
+An encoded column reads one raw column. It is either a number, shifted and scaled, or the indicator
+of one category. What a missing value becomes is set for each encoded column.
 """
 
 from __future__ import annotations
@@ -11,36 +11,40 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Encoding"]
+__all__ = ["NUMERIC", "Encoding"]
 
 Floats = NDArray[np.float64]
+
+# In place of a category's code: the encoded column is a number.
 NUMERIC = -1
-# What lies further out makes powers of it infinite and tells no more.
-FARTHEST = 1e30
+# Numbers are clipped to this absolute value, so that kernels of them do not overflow.
+MAX_ABS = 1e30
 
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Slots: arrays (q,).
+    """A list of q encoded columns, described by arrays (q,).
 
     Parameters
     ----------
-    columns : array of int64
-        Column that each slot reads.
-    codes : array of int64
-        Category that the slot is 1 for; -1 for a number.
-    centers, scales : arrays
+    columns : array (q,) of int64
+        Raw column that each encoded column reads.
+    codes : array (q,) of int64
+        Category that the encoded column indicates; -1 for a number.
+    centers, scales : arrays (q,) of float64
         A number x becomes ``(x - center) / scale``.
-    fills : array
+    fills : array (q,) of float64
         What a missing value becomes.
 
     Examples
     --------
+    A number with mean 5 and standard deviation 2, and a category with two codes:
+
     >>> import numpy as np
     >>> from thrifty.model.encoding import Encoding
-    >>> slots = Encoding(np.array([0, 1, 1]), np.array([-1, 0, 1]), np.array([5.0, 0, 0]),
-    ...                  np.array([2.0, 1, 1]), np.array([0.0, 0.5, 0.5]))
-    >>> slots.apply(np.array([[9.0, 1.0], [np.nan, np.nan]]))
+    >>> encoding = Encoding(np.array([0, 1, 1]), np.array([-1, 0, 1]), np.array([5.0, 0, 0]),
+    ...                     np.array([2.0, 1, 1]), np.array([0.0, 0.5, 0.5]))
+    >>> encoding.apply(np.array([[9.0, 1.0], [np.nan, np.nan]]))
     array([[2. , 0. , 1. ],
            [0. , 0.5, 0.5]])
     """
@@ -52,22 +56,22 @@ class Encoding:
     fills: Floats
 
     def apply(self, X: NDArray[np.floating]) -> Floats:
-        """Rows (n, d) as rows (n, q)."""
+        """Return the rows (n, d) of X encoded, (n, q)."""
         raw = X.take(self.columns, axis=1).astype(np.float64, copy=False)
         Z = (raw - self.centers) / self.scales
-        label = self.codes != NUMERIC
-        if label.any():
-            Z[:, label] = raw[:, label] == self.codes[label]
-        np.clip(Z, -FARTHEST, FARTHEST, out=Z)
+        categorical = self.codes != NUMERIC
+        if categorical.any():
+            Z[:, categorical] = raw[:, categorical] == self.codes[categorical]
+        np.clip(Z, -MAX_ABS, MAX_ABS, out=Z)
         missing = np.isnan(raw)
         return np.where(missing, self.fills, Z) if missing.any() else Z
 
-    def keep(self, slots: NDArray[np.bool_]) -> Encoding:
-        """Some of the slots."""
-        return Encoding(*(getattr(self, field.name)[slots] for field in fields(self)))
+    def keep(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Encoding:
+        """Return the encoded columns where a mask (q,) is true, or those at some positions."""
+        return Encoding(*(getattr(self, field.name)[which] for field in fields(self)))
 
     @property
     def is_plain(self) -> bool:
-        """Whether every slot is a number as it stands."""
+        """Whether all encoded columns are numbers that are neither shifted nor scaled."""
         numbers = np.all(self.codes == NUMERIC) and np.all(self.scales == 1.0)
         return bool(numbers and np.all(self.centers == 0.0))

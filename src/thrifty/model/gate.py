@@ -1,10 +1,9 @@
-"""A gate before an expensive model: rows that need it are sent there, the others are answered here.
+"""A gate in front of an expensive model: rows that need it are sent there, the others stay local.
 
-A row buys what the gate reads. If the gate's value is above the limit, the row goes to the
-expensive model, else the local model answers it. An expensive model that gives no answer, because
-a call has failed, leaves the row to the local one.
-
-One example before a gate: the walk of the gate, then that of the model that it comes to.
+The frozen form of the systems of Nan and Saligrama 2017: a gate g, a low-cost local model f1 and a
+high-accuracy expensive model f0. A row buys the features of the gate. If its gate value is above
+the threshold, the expensive model predicts the row, otherwise the local model does. Where the
+expensive model has no prediction, because a call failed, the local model steps in.
 """
 
 from __future__ import annotations
@@ -25,97 +24,44 @@ from thrifty.model.relay import RelayWalk
 
 __all__ = ["Gate", "GateWalk"]
 
-
-class GateWalk(RelayWalk[Walk]):
-    """The walk of a `Gate`.
-
-    Parameters
-    ----------
-    gate : Frozen or None
-        None where the limit alone decides.
-    local, expensive : Frozen
-    limit : float
-    shares_trees : bool
-        Whether the gate's evaluations are those of the local model too.
-    price : callable or None
-    """
-
-    def __init__(
-        self,
-        gate: Frozen | None,
-        local: Frozen,
-        expensive: Frozen,
-        limit: float,
-        shares_trees: bool,
-        price: Price | None,
-    ) -> None:
-        self._local, self._expensive, self._limit = local, expensive, limit
-        self._shares_trees, self._price = shares_trees, price
-        self._at = gate or (expensive if limit < 0 else local)
-        super().__init__(self._at.walk(price))
-
-    @property
-    def scores(self) -> NDArray[np.float64]:
-        """Of the model that answers; before that, the local model's on what has been read."""
-        last = self._walks[-1]
-        if self._at is self._local or (self._at is self._expensive and not last.asks):
-            return last.scores
-        aside = self._local.walk(self._price)
-        aside.tell({feature: self._told[feature] for feature in self.touched})
-        return aside.scores
-
-    @property
-    def evaluations(self) -> int:
-        """Evaluations of the gate and of what came after it."""
-        walks = self._walks
-        if self._shares_trees and self._at is self._local:
-            walks = walks[:-1]
-        return sum(walk.evaluations for walk in walks)
-
-    def _next(self) -> Walk | None:
-        scores = self._walks[-1].scores
-        if self._at is self._local:
-            return None
-        if self._at is self._expensive:
-            return self._to(self._local) if bool(np.isnan(scores).any()) else None
-        return self._to(self._expensive if float(scores[0]) > self._limit else self._local)
-
-    def _to(self, model: Frozen) -> Walk:
-        self._at = model
-        return model.walk(self._price)
+# JSON has no infinity: a model file has these words for thresholds that send all rows, or none.
+INFINITE_THRESHOLDS = {"all": -math.inf, "none": math.inf}
 
 
-# A model file has no infinity: these stand for limits that send all rows, or none.
-WORDS = {"all": -math.inf, "none": math.inf}
-
-
-class Ways(NamedTuple):
-    """Which rows go to the expensive model, and which the local one answers; some see both."""
+class Routing(NamedTuple):
+    """Where the rows of a batch go; a row whose call failed goes to both models."""
 
     sent: NDArray[np.bool_]
+    """(n,): rows that the expensive model receives."""
+
     local: NDArray[np.bool_]
-    scores: NDArray[np.float64]
-    """Of the expensive model, for the rows that are sent."""
+    """(n,): rows that the local model predicts."""
+
+    expensive_scores: NDArray[np.float64]
+    """Scores of the expensive model for the rows in `sent`; empty if they were not needed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gate(Frozen):
-    """Two models, and a third that says which of them answers a row.
+    """A local and an expensive model, and a gate that decides which of them predicts a row.
 
     Parameters
     ----------
     gate : Frozen
-        A model of values: how much a row needs the expensive model.
+        Predicts one value: how much a row needs the expensive model.
     local : Frozen
-        Answers the rows that are not sent, and those whose call fails.
+        Predicts the rows that are not sent, and those whose call fails.
     expensive : Frozen
-        Of the same columns and scores; it may be a `Gate` itself.
-    limit : float
-        A row is sent if its gate value is above. At infinity no row is, at minus infinity every
-        row, and the gate is not read.
+        Reads the same columns and predicts the same classes as `local`. It may be a `Gate` itself.
+    threshold : float
+        A row is sent if its gate value is above. At infinity no row is sent, at minus infinity
+        every row, and the gate is not read.
 
     Examples
     --------
+    The gate reads column 0. Only the second row is above its threshold and pays for column 2, which
+    the expensive model reads; the first row pays for column 1 instead.
+
     >>> import numpy as np
     >>> from thrifty.model import Forest, Gate
     >>> from thrifty.model.forest.nodes import empty_nodes
@@ -124,7 +70,7 @@ class Gate(Frozen):
     ...     nodes[0] = (0.0, 1, feature)
     ...     return Forest(nodes, np.array([[0.0], [-1.0], [1.0]]), np.array([0]), np.array([0]),
     ...                   np.zeros(1), link, n_features=3)
-    >>> model = Gate.of(stump(0, "sum"), stump(1), stump(2), limit=0.0)
+    >>> model = Gate.of(stump(0, "sum"), stump(1), stump(2), threshold=0.0)
     >>> X = np.array([[-1.0, 5.0, -5.0], [1.0, 5.0, -5.0]])
     >>> model.sends(X)
     array([False,  True])
@@ -138,19 +84,19 @@ class Gate(Frozen):
     gate: Frozen
     local: Frozen
     expensive: Frozen
-    limit: float
+    threshold: float
 
     @classmethod
-    def of(cls, gate: Frozen, local: Frozen, expensive: Frozen, limit: float) -> Self:
-        """Put a gate before an expensive model.
+    def of(cls, gate: Frozen, local: Frozen, expensive: Frozen, threshold: float) -> Self:
+        """Check that the models fit together, and put the gate in front of the expensive one.
 
         Raises
         ------
         DataError
-            If the models do not go together, or the limit is no number.
+            If the models differ in columns or classes, or the threshold is not a number.
         """
-        raise_all(DataError, "gate", list(_problems([gate, local, expensive], limit)))
-        return cls(gate, local, expensive, float(limit))
+        raise_all(DataError, "gate", list(_problems([gate, local, expensive], threshold)))
+        return cls(gate, local, expensive, float(threshold))
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
@@ -159,148 +105,194 @@ class Gate(Frozen):
 
     @property
     def n_scores(self) -> int:
-        """Number of classes; 1 for a model of values."""
+        """Number of classes; 1 for a model that predicts values."""
         return self.local.n_scores
 
     @property
     def may_fail(self) -> bool:
-        """Whether a row can be left without an answer: only if the local model has none."""
+        """Whether a row can be left without a prediction: only if the local model can fail."""
         return bool(getattr(self.local, "may_fail", False))
 
+    @property
+    def reads_gate(self) -> bool:
+        """Whether the gate decides anything, that is, whether the threshold is finite."""
+        return math.isfinite(self.threshold)
+
+    @cached_property
+    def shares_trees(self) -> bool:
+        """Whether the gate has evaluated the trees of the local model already."""
+        gate = self.gate
+        return self.reads_gate and isinstance(gate, LeafGate) and gate.same_trees(self.local)
+
     def sends(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Which rows are sent to the expensive model, (n,); it is not asked."""
-        if X.ndim != 2 or X.shape[1] != self.n_features:
-            raise ValueError(f"the model reads {self.n_features} columns, got shape {X.shape}")
-        if not self.asks_gate:
-            return np.full(len(X), self.limit < 0)
-        return np.asarray(self.gate.score(X) > self.limit)
+        """Return which rows go to the expensive model, (n,), without calling it."""
+        self.check_columns(X)
+        if not self.reads_gate:
+            return np.full(len(X), self.threshold < 0)
+        return np.asarray(self.gate.score(X) > self.threshold)
 
     def score(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Class probabilities (n, K), or values (n,), of the model that each row comes to."""
-        ways = self._ways(X, scores=True)
+        """Return class probabilities (n, K), or values (n,), of the model that each row goes to."""
+        routing = self._route(X, need_scores=True)
         shape = (len(X),) if self.n_scores == 1 else (len(X), self.n_scores)
         scores = np.empty(shape)
-        scores[ways.sent] = ways.scores
-        if ways.local.any():
-            scores[ways.local] = self.local.score(_taken(X, ways.local))
+        scores[routing.sent] = routing.expensive_scores
+        if routing.local.any():
+            scores[routing.local] = self.local.score(_rows(X, routing.local))
         return scores
 
     def used(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """What the gate reads, and the model, or models, that the row comes to."""
+        """Return which features each row reads in the gate and in the models that it goes to."""
         used = np.zeros((len(X), self.n_features), dtype=bool)
-        if self.asks_gate and len(X):
+        if self.reads_gate and len(X):
             used |= self.gate.used(X)
         for model, rows in self._visits(X):
-            used[rows] |= model.used(_taken(X, rows))
+            used[rows] |= model.used(_rows(X, rows))
         return used
 
     def evaluations(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
-        """Those of the gate and of what the row comes to."""
+        """Return the evaluations (n,) of the gate and of the models that each row goes to."""
         count = np.zeros(len(X), dtype=np.int64)
-        if self.asks_gate and len(X):
+        if self.reads_gate and len(X):
             count += self.gate.evaluations(X)
         for model, rows in self._visits(X):
             if model is not self.local or not self.shares_trees:
-                count[rows] += model.evaluations(_taken(X, rows))
+                count[rows] += model.evaluations(_rows(X, rows))
         return count
 
     @property
     def support(self) -> NDArray[np.bool_]:
-        """What the models within reach may read."""
+        """Features that the models within reach may read, (n_features,)."""
         support = np.zeros(self.n_features, dtype=bool)
-        for model in self._within_reach():
-            support |= model.support
+        if self.reads_gate:
+            support |= self.gate.support
+        if self.threshold < math.inf:
+            support |= self.expensive.support
+        if self.threshold > -math.inf or self._expensive_may_fail:
+            support |= self.local.support
         return support
 
     @property
     def most_evaluations(self) -> int:
-        """The gate's, and those of the longer way."""
-        gate = self.gate.most_evaluations if self.asks_gate else 0
+        """The evaluations of the gate and of the longer way after it."""
+        gate = self.gate.most_evaluations if self.reads_gate else 0
         local = 0 if self.shares_trees else self.local.most_evaluations
-        expensive = self.expensive.most_evaluations + (local if self._fails else 0)
-        if not self.asks_gate:
-            return expensive if self.limit < 0 else local
+        expensive = self.expensive.most_evaluations + (local if self._expensive_may_fail else 0)
+        if not self.reads_gate:
+            return expensive if self.threshold < 0 else local
         return gate + max(local, expensive)
 
-    @property
-    def asks_gate(self) -> bool:
-        """Whether the gate decides anything."""
-        return math.isfinite(self.limit)
-
-    @cached_property
-    def shares_trees(self) -> bool:
-        """Whether the gate has been down the trees of the local model already."""
-        gate = self.gate
-        return self.asks_gate and isinstance(gate, LeafGate) and gate.same_trees(self.local)
-
     def walk(self, price: Price | None = None) -> GateWalk:
-        """Start one example: the gate, then the model that it comes to."""
-        gate = self.gate if self.asks_gate else None
-        return GateWalk(gate, self.local, self.expensive, self.limit, self.shares_trees, price)
+        """Start one example: the gate first, then the model that the example goes to."""
+        return GateWalk(self, price)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a model file keeps."""
+        """Return what a model file keeps; the file calls the threshold "limit"."""
         parts, arrays = pack([self.gate, self.local, self.expensive])
-        word = next((word for word, limit in WORDS.items() if limit == self.limit), self.limit)
-        return {"parts": parts, "limit": word}, arrays
+        words = {value: word for word, value in INFINITE_THRESHOLDS.items()}
+        return {"parts": parts, "limit": words.get(self.threshold, self.threshold)}, arrays
 
     @classmethod
     def build(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Audit what a model file holds, then build."""
+        """Check what a model file holds, then build the model from it."""
         if set(plain) != {"parts", "limit"}:
             raise BundleError("gate: expected the entries parts and limit")
-        word = plain["limit"]
-        limit = WORDS.get(word) if isinstance(word, str) else word
+        limit = plain["limit"]
+        threshold = INFINITE_THRESHOLDS.get(limit) if isinstance(limit, str) else limit
         parts = unpack(plain["parts"], arrays)
-        raise_all(BundleError, "gate", list(_problems(parts, limit)))
+        raise_all(BundleError, "gate", list(_problems(parts, threshold)))
         gate, local, expensive = parts
-        return cls(gate, local, expensive, float(limit))  # type: ignore[arg-type]
+        return cls(gate, local, expensive, float(threshold))  # type: ignore[arg-type]
 
     @property
-    def _fails(self) -> bool:
+    def _expensive_may_fail(self) -> bool:
         return bool(getattr(self.expensive, "may_fail", False))
 
-    def _ways(self, X: NDArray[np.floating], scores: bool) -> Ways:
-        """Where the rows go; the expensive model is asked if its answers matter."""
+    def _route(self, X: NDArray[np.floating], need_scores: bool) -> Routing:
+        """Return where the rows go; scores the expensive model only if that matters."""
         sent = self.sends(X)
         local = ~sent
-        found = np.empty((0,))
-        if sent.any() and (scores or self._fails):
-            found = self.expensive.score(_taken(X, sent))
-            if self._fails:
-                local[sent] = np.isnan(found).reshape(len(found), -1).any(axis=1)
-        elif scores:
-            found = np.empty((0,) if self.n_scores == 1 else (0, self.n_scores))
-        return Ways(sent, local, found)
+        scores = np.empty((0,))
+        if sent.any() and (need_scores or self._expensive_may_fail):
+            scores = self.expensive.score(_rows(X, sent))
+            if self._expensive_may_fail:
+                local[sent] = np.isnan(scores).reshape(len(scores), -1).any(axis=1)
+        elif need_scores:
+            scores = np.empty((0,) if self.n_scores == 1 else (0, self.n_scores))
+        return Routing(sent, local, scores)
 
     def _visits(self, X: NDArray[np.floating]) -> Iterator[tuple[Frozen, NDArray[np.bool_]]]:
-        ways = self._ways(X, scores=False)
-        for model, rows in ((self.expensive, ways.sent), (self.local, ways.local)):
+        """Yield each model after the gate that has rows to predict, with a mask (n,) of them."""
+        routing = self._route(X, need_scores=False)
+        for model, rows in ((self.expensive, routing.sent), (self.local, routing.local)):
             if rows.any():
                 yield model, rows
 
-    def _within_reach(self) -> Iterator[Frozen]:
-        if self.asks_gate:
-            yield self.gate
-        if self.limit < math.inf:
-            yield self.expensive
-        if self.limit > -math.inf or self._fails:
-            yield self.local
+
+class GateWalk(RelayWalk[Walk]):
+    """The walk of a `Gate`: that of the gate, then those of the models that the example goes to.
+
+    Parameters
+    ----------
+    model : Gate
+    price : callable or None
+        What a feature would cost now.
+    """
+
+    def __init__(self, model: Gate, price: Price | None) -> None:
+        self._model, self._price = model, price
+        without_gate = model.expensive if model.threshold < 0 else model.local
+        self._current = model.gate if model.reads_gate else without_gate
+        super().__init__(self._current.walk(price))
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """Scores of the predicting model; before it is done, the local model's best so far."""
+        model, last = self._model, self._walks[-1]
+        if self._current is model.local or (self._current is model.expensive and not last.asks):
+            return last.scores
+        aside = model.local.walk(self._price)
+        aside.tell({feature: self._told[feature] for feature in self.touched})
+        return aside.scores
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of the gate and of the models after it."""
+        walks = self._walks
+        if self._model.shares_trees and self._current is self._model.local:
+            walks = walks[:-1]
+        return sum(walk.evaluations for walk in walks)
+
+    def _next(self) -> Walk | None:
+        """Return the walk of the model that follows; None when the example has its prediction."""
+        model, scores = self._model, self._walks[-1].scores
+        if self._current is model.local:
+            return None
+        if self._current is model.expensive:
+            if not np.isnan(scores).any():
+                return None
+            self._current = model.local
+        else:
+            is_sent = float(scores[0]) > model.threshold
+            self._current = model.expensive if is_sent else model.local
+        return self._current.walk(self._price)
 
 
-def _taken(X: NDArray[np.floating], rows: NDArray[np.bool_]) -> NDArray[np.floating]:
-    return X if rows.all() else X[rows]
+def _rows(X: NDArray[np.floating], mask: NDArray[np.bool_]) -> NDArray[np.floating]:
+    """Return some rows of a table, without a copy if they are all."""
+    return X if mask.all() else X[mask]
 
 
-def _problems(parts: list[Frozen], limit: Any) -> Iterator[str]:
-    """What keeps these from being a gate, a local and an expensive model."""
+def _problems(parts: list[Frozen], threshold: Any) -> Iterator[str]:
+    """Yield what keeps these from being a gate, a local and an expensive model."""
     if len(parts) != 3:
-        yield f"three models are needed, there are {len(parts)}"
+        yield f"expected three models, got {len(parts)}"
         return
     gate, local, expensive = parts
     if (local.n_features, local.n_scores) != (expensive.n_features, expensive.n_scores):
         yield "the local and the expensive model differ in columns or scores"
     if (gate.n_features, gate.n_scores) != (local.n_features, 1):
-        yield "the gate must be a model of values of the same columns"
-    if isinstance(limit, bool) or not isinstance(limit, int | float) or math.isnan(limit):
-        yield f"the limit must be a number, got {limit!r}"
+        yield "the gate must predict one value from the same columns"
+    is_number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
+    if not is_number or math.isnan(threshold):
+        yield f"the threshold must be a number, got {threshold!r}"

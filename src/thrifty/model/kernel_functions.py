@@ -1,7 +1,7 @@
-"""Kernel functions of support vector machines: a value, and its gradient in the vectors.
+"""Kernel functions of support vector machines: their values, and the gradient in the vectors.
 
-A model file names the kernel and its parameters, never code: a kernel of one's own must be
-registered by the program that reads the file, too.
+A model file names the kernel and its parameters and never holds code. A program that reads a model
+with a custom kernel must call `register_kernel` first.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-HIGHEST_DEGREE = 64
+# A file with a larger degree is damaged; powers are computed by repeated multiplication.
+MAX_DEGREE = 64
 
 
 class KernelFunction(ABC):
     """A similarity of rows and vectors.
 
-    One's own is a frozen dataclass whose fields are numbers, passed to `register_kernel`. Its
-    `value` must treat each row alone: ``@`` does not (it rounds a row alone otherwise than in a
-    batch), `thrifty.model.products` and ``np.einsum`` do.
+    A custom kernel is a frozen dataclass whose fields are numbers, passed to `register_kernel`. Its
+    `value` must give a row the same bits alone and in a batch. `thrifty.model.products` and
+    ``np.einsum`` do; ``@`` does not, because BLAS rounds differently for different shapes.
 
     Examples
     --------
@@ -57,30 +58,30 @@ class KernelFunction(ABC):
     """
 
     name: ClassVar[str]
-    """What a model file calls the kernel."""
+    """Name of the kernel in a model file."""
 
     skips_zeros: ClassVar[bool] = False
-    """Whether a feature that is 0 in a vector plays no part in its value."""
+    """Whether a feature that is 0 in a vector has no influence on the kernel value."""
 
     @abstractmethod
     def value(self, X: Floats, V: Floats) -> Floats:
-        """Kernel of each row of X (n, q) and each vector of V (m, q), as (n, m)."""
+        """Return the kernel of each row of X (n, q) and each vector of V (m, q), as (n, m)."""
 
     @abstractmethod
     def gradient(self, X: Floats, V: Floats, weights: Floats) -> Floats:
-        """Gradient (m, q) in V of the sum of ``weights * value(X, V)``."""
+        """Return the gradient (m, q) in V of the sum of ``weights * value(X, V)``."""
 
     def matrix(self, X: Floats, V: Floats) -> Floats:
-        """As `value`, as fast as can be, to rounding: what learning uses."""
+        """Return what `value` returns, up to rounding, as fast as possible; used in training."""
         return self.value(X, V)
 
     def __call__(self, X: Floats, V: Floats) -> Floats:
-        """What scikit-learn calls when it is given as the kernel of an SVC."""
+        """Return `matrix`: lets the kernel be passed to scikit-learn's ``SVC(kernel=...)``."""
         return self.matrix(X, V)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What a model file keeps of it."""
+        """The fields by name, as a model file keeps them."""
         return asdict(self)  # type: ignore[call-overload, no-any-return]
 
 
@@ -89,7 +90,7 @@ KERNELS: dict[str, type[KernelFunction]] = {}
 
 
 def register_kernel(kind: Kind) -> Kind:
-    """Let model files name a kernel of one's own; also a class decorator.
+    """Add a kernel class to those that model files may name; also works as a class decorator.
 
     Raises
     ------
@@ -117,29 +118,35 @@ class RBFKernel(KernelFunction):
     --------
     >>> import numpy as np
     >>> from thrifty.model.kernel_functions import RBFKernel
-    >>> RBFKernel(0.5).value(np.zeros((1, 2)), np.zeros((1, 2)))
-    array([[1.]])
+    >>> RBFKernel(0.5).value(np.zeros((1, 2)), np.array([[0.0, 0.0], [1.0, 1.0]])).round(3)
+    array([[1.   , 0.368]])
     """
 
     gamma: float
     name = "rbf"
 
     def __post_init__(self) -> None:
-        _positive("gamma", self.gamma)
+        _check_positive("gamma", self.gamma)
 
     def value(self, X: Floats, V: Floats) -> Floats:
-        """Kernel (n, m)."""
-        return _exp(squared_distances(X, V), self.gamma)
+        """Return the kernel values (n, m)."""
+        distances = squared_distances(X, V)
+        distances *= -self.gamma
+        return np.exp(distances, out=distances)
 
     def gradient(self, X: Floats, V: Floats, weights: Floats) -> Floats:
-        """Gradient (m, q) in V of the weighted sum."""
+        """Return the gradient (m, q) in V of the weighted sum."""
         pull = 2.0 * self.gamma * weights * self.matrix(X, V)
         return np.asarray(pull.T @ X - pull.sum(axis=0)[:, np.newaxis] * V)
 
     def matrix(self, X: Floats, V: Floats) -> Floats:
-        """By the binomial formula and BLAS."""
-        apart = np.square(X).sum(axis=1)[:, np.newaxis] + np.square(V).sum(axis=1) - 2.0 * X @ V.T
-        return _exp(np.maximum(apart, 0.0, out=apart), self.gamma)
+        """Return the kernel values (n, m) from |x|^2 + |v|^2 - 2 x.v, by BLAS."""
+        distances: Floats = (
+            np.square(X).sum(axis=1)[:, np.newaxis] + np.square(V).sum(axis=1) - 2.0 * X @ V.T
+        )
+        np.maximum(distances, 0.0, out=distances)
+        distances *= -self.gamma
+        return np.exp(distances, out=distances)
 
 
 @register_kernel
@@ -150,6 +157,7 @@ class PolynomialKernel(KernelFunction):
     Parameters
     ----------
     degree : int
+        From 1 to 64.
     gamma : float
         Positive.
     coef0 : float
@@ -169,27 +177,30 @@ class PolynomialKernel(KernelFunction):
     skips_zeros = True
 
     def __post_init__(self) -> None:
-        _positive("gamma", self.gamma)
-        if type(self.degree) is not int or not 1 <= self.degree <= HIGHEST_DEGREE:
-            raise ValueError(f"degree is {self.degree!r}: give a whole number from 1 up")
+        _check_positive("gamma", self.gamma)
+        if type(self.degree) is not int or not 1 <= self.degree <= MAX_DEGREE:
+            raise ValueError(
+                f"degree is {self.degree!r}: give a whole number from 1 to {MAX_DEGREE}"
+            )
         if not np.isfinite(self.coef0):
             raise ValueError(f"coef0 is {self.coef0!r}: give a finite number")
 
     def value(self, X: Floats, V: Floats) -> Floats:
-        """Kernel (n, m)."""
+        """Return the kernel values (n, m)."""
         return self._power(dot_products(X, V), self.degree)
 
     def gradient(self, X: Floats, V: Floats, weights: Floats) -> Floats:
-        """Gradient (m, q) in V of the weighted sum."""
-        slope = self._power(X @ V.T, self.degree - 1)
-        return np.asarray((self.degree * self.gamma * weights * slope).T @ X)
+        """Return the gradient (m, q) in V of the weighted sum."""
+        derivative = self._power(X @ V.T, self.degree - 1)
+        return np.asarray((self.degree * self.gamma * weights * derivative).T @ X)
 
     def matrix(self, X: Floats, V: Floats) -> Floats:
-        """By BLAS."""
+        """Return the kernel values (n, m), by BLAS."""
         return self._power(X @ V.T, self.degree)
 
     def _power(self, products: Floats, power: int) -> Floats:
-        # Multiplied out: pow of the same number may round otherwise from array to array.
+        """Return ``(gamma * products + coef0) ** power``."""
+        # By multiplication: pow may round the same number differently from array to array.
         base = self.gamma * products + self.coef0
         raised = np.ones_like(base)
         with np.errstate(over="ignore"):
@@ -199,22 +210,22 @@ class PolynomialKernel(KernelFunction):
 
 
 def build_kernel(name: Any, parameters: Any) -> KernelFunction:
-    """The kernel that a model file names.
+    """Build the kernel that a model file names.
 
     Raises
     ------
     BundleError
-        If it is not registered, or its parameters are not fit.
+        If the kernel is not registered, or the parameters are not valid for it.
     """
     if not isinstance(name, str) or name not in KERNELS:
         raise BundleError(
-            f"the kernel {str(name)[:200]!r} is not known here; a kernel of one's own must be "
-            "registered with thrifty.model.kernel_functions.register_kernel before loading"
+            f"the kernel {str(name)[:200]!r} is not known here; register a custom kernel "
+            "with thrifty.model.kernel_functions.register_kernel before loading"
         )
     kind = KERNELS[name]
-    wanted = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    if not isinstance(parameters, Mapping) or parameters.keys() != wanted:
-        raise BundleError(f"the kernel {name!r} needs the parameters {sorted(wanted)}")
+    expected = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    if not isinstance(parameters, Mapping) or parameters.keys() != expected:
+        raise BundleError(f"the kernel {name!r} needs the parameters {sorted(expected)}")
     if not all(type(value) in (int, float) for value in parameters.values()):
         raise BundleError(f"the parameters of the kernel {name!r} must be numbers")
     try:
@@ -223,11 +234,7 @@ def build_kernel(name: Any, parameters: Any) -> KernelFunction:
         raise BundleError(f"the kernel {name!r}: {error}") from None
 
 
-def _exp(apart: Floats, gamma: float) -> Floats:
-    apart *= -gamma
-    return np.exp(apart, out=apart)
-
-
-def _positive(name: str, value: float) -> None:
+def _check_positive(name: str, value: float) -> None:
+    """Raise `ValueError` unless `value` is positive and finite."""
     if not 0 < value < np.inf:
         raise ValueError(f"{name} is {value!r}: give a positive number")

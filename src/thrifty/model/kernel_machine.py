@@ -1,17 +1,14 @@
-"""A frozen kernel machine: vectors, and how much each speaks in the decision of each pair.
+"""A frozen support vector machine with a kernel: its vectors, and their coefficients for each pair.
 
-Every row is compared with every vector, so every row reads the same features and takes as many
-evaluations as there are vectors. Scaling and the encoding of categories are part of the model.
-
-One example before a kernel machine: all features are needed, so all are asked for at once.
-
-What must hold before arrays from a file become a kernel machine.
+Classes are compared one against one. Every row is compared with every vector, so every row reads
+the same features and takes as many evaluations as there are vectors. That is why `CompressedSVC`
+(Xu 2014, ch. 4) keeps few of them. Standardization and one-hot encoding are part of the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, ClassVar, Self
@@ -20,169 +17,79 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, raise_all
-from thrifty.model.base import Frozen, Price, Walk
+from thrifty.model.base import Frozen, Price, Walk, sealed
 from thrifty.model.encoding import Encoding
+from thrifty.model.file_checks import (
+    ENCODING_LAYOUT,
+    count_problems,
+    encoding_arrays,
+    encoding_problems,
+    entry_problems,
+    finite_problems,
+    layout_problems,
+    sealed_encoding,
+    shape_problems,
+)
 from thrifty.model.kernel_functions import KernelFunction, build_kernel
 from thrifty.model.pairwise import couple
 from thrifty.model.products import weighted_sums
 
-__all__ = ["ENCODING", "OWN", "SupportSet", "SupportWalk", "audit_support_set"]
-
-
-class SupportWalk(Walk):
-    """The walk of a `SupportSet`; until all is told, what is not counts as missing.
-
-    Parameters
-    ----------
-    features : tuple of int
-        What the machine reads.
-    n_features : int
-        Columns of the table.
-    vectors : int
-        Kernel evaluations of a whole row.
-    score : callable
-        Scores of a table of one row.
-    price : callable
-        What a feature would cost now.
-    """
-
-    def __init__(
-        self,
-        features: tuple[int, ...],
-        n_features: int,
-        vectors: int,
-        score: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-        price: Price,
-    ) -> None:
-        self._wanted = dict.fromkeys(features)
-        self._row = np.full((1, n_features), np.nan)
-        self._vectors = vectors
-        self._score = score
-        self._price = price
-        self._read: dict[int, None] = {}
-
-    @property
-    def asks(self) -> tuple[int, ...]:
-        """All features not yet told, the cheapest first."""
-        return tuple(sorted(self._wanted, key=lambda feature: (self._price(feature), feature)))
-
-    def tell(self, values: Mapping[int, float]) -> None:
-        """Take values; the others are kept as unread by the bundle."""
-        for feature, value in values.items():
-            if feature in self._wanted:
-                del self._wanted[feature]
-                self._read[feature] = None
-                self._row[0, feature] = value
-
-    @property
-    def touched(self) -> tuple[int, ...]:
-        """Features told so far."""
-        return tuple(self._read)
-
-    @property
-    def scores(self) -> NDArray[np.float64]:
-        """Scores of the row as far as it is known."""
-        return np.asarray(self._score(self._row)[0])
-
-    @property
-    def evaluations(self) -> int:
-        """None before the row is whole: nothing has been answered then."""
-        return 0 if self._wanted else self._vectors
-
-
-OWN = ("vectors", "coefficients", "intercepts", "slopes")
-ENCODING = ("columns", "codes", "centers", "scales", "fills")
-WHOLE = ("columns", "codes")
-FLAT = dict.fromkeys((*OWN[2:], *ENCODING), 1)
-DIMENSIONS = {"vectors": 2, "coefficients": 2, **FLAT}
-ENTRIES = {"kernel", "parameters", "n_classes", "n_features"}
-MOST = 2**20
-
-
-def audit_support_set(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Raise `BundleError` unless a `SupportSet` can be built from these and can be read."""
-    raise_all(BundleError, "support vectors", list(_layout(plain, arrays)))
-    build_kernel(plain["kernel"], plain["parameters"])
-    raise_all(BundleError, "support vectors", list(_shapes(plain, arrays)))
-    raise_all(BundleError, "support vectors", list(_values(plain, arrays)))
-
-
-def _layout(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    if set(plain) != ENTRIES:
-        yield f"expected the entries {sorted(ENTRIES)}, got {sorted(map(str, plain))}"
-        return
-    for name, least in {"n_classes": 2, "n_features": 1}.items():
-        if type(plain[name]) is not int or not least <= plain[name] <= MOST:
-            yield f"{name} is {plain[name]!r}"
-    if set(arrays) != set(DIMENSIONS):
-        yield f"expected the arrays {sorted(DIMENSIONS)}, got {sorted(arrays)}"
-        return
-    for name, ndim in DIMENSIONS.items():
-        dtype = np.dtype("<i8" if name in WHOLE else "<f8")
-        if arrays[name].dtype != dtype or arrays[name].ndim != ndim:
-            yield f"{name} must be {ndim}-d of {dtype}"
-
-
-def _shapes(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    m, q = arrays["vectors"].shape
-    pairs = plain["n_classes"] * (plain["n_classes"] - 1) // 2
-    due = {"coefficients": (m, pairs), "intercepts": (pairs,), "slopes": (pairs,)}
-    due |= dict.fromkeys(ENCODING, (q,))
-    for name, shape in due.items():
-        if arrays[name].shape != shape:
-            yield f"{name} have shape {arrays[name].shape} where {shape} is due"
-
-
-def _values(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    for name in DIMENSIONS:
-        if not np.isfinite(arrays[name]).all():
-            yield f"{name} must be finite"
-    columns, codes = arrays["columns"], arrays["codes"]
-    if np.any((columns < 0) | (columns >= plain["n_features"])):
-        yield f"a slot reads a column beyond the {plain['n_features']} of the table"
-    if np.any(codes < -1):
-        yield "a slot stands for a category that does not exist"
-    for name in ("scales", "slopes"):
-        if np.any(arrays[name] <= 0):
-            yield f"{name} must be positive"
-
+__all__ = ["KernelMachine", "KernelMachineWalk", "audit_kernel_machine"]
 
 Floats = NDArray[np.float64]
-# Few enough rows that their kernel values stay near the processor.
+
+ARRAYS = ("vectors", "coefficients", "intercepts", "slopes")
+LAYOUT = {
+    "vectors": ("<f8", 2),
+    "coefficients": ("<f8", 2),
+    "intercepts": ("<f8", 1),
+    "slopes": ("<f8", 1),
+    **ENCODING_LAYOUT,
+}
+# Few enough rows that their kernel values stay in the processor's cache.
 ROWS_PER_BLOCK = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class SupportSet(Frozen):
+class KernelMachine(Frozen):
     """A support vector machine, one class against one.
 
     Parameters
     ----------
-    vectors : array (m, q)
-        In the slots of `encoding`.
-    coefficients : array (m, pairs)
-        What each vector adds to the decision of each pair of classes, times its kernel value.
-    intercepts : array (pairs,)
-        Where the decisions start; a positive decision speaks for the first class of the pair.
-    slopes : array (pairs,)
-        A decision times its slope is the log-odds of the pair; positive.
+    vectors : float array (m, q)
+        The vectors, in encoded columns.
+    coefficients : float array (m, pairs)
+        Weight of each vector's kernel value in the decision of each pair of classes.
+    intercepts : float array (pairs,)
+        Constant of each decision. A positive decision is for the first class of the pair.
+    slopes : float array (pairs,)
+        Positive; a decision times its slope is the log-odds of the pair (Platt scaling without an
+        offset).
     encoding : Encoding
-        How rows become what the kernel reads.
+        Maps the columns of the table to the q encoded columns that the kernel reads.
     kernel : KernelFunction
-    n_classes, n_features : int
+    n_classes : int
+    n_features : int
+        Number of columns of the table.
 
     Examples
     --------
+    One vector at 0 in the second column: rows near it belong to the first class.
+
     >>> import numpy as np
-    >>> from thrifty.model import SupportSet
+    >>> from thrifty.model import KernelMachine
     >>> from thrifty.model.encoding import Encoding
     >>> from thrifty.model.kernel_functions import RBFKernel
-    >>> slot = Encoding(np.array([1]), np.array([-1]), *np.array([[0.0], [1.0], [0.0]]))
-    >>> model = SupportSet(np.array([[0.0]]), np.array([[2.0]]), np.array([-1.0]),
-    ...                    np.array([3.0]), slot, RBFKernel(1.0), n_classes=2, n_features=2)
-    >>> model.decisions(np.array([[7.0, 0.0], [7.0, 9.0]])).ravel()
+    >>> second = Encoding(np.array([1]), np.array([-1]), *np.array([[0.0], [1.0], [0.0]]))
+    >>> model = KernelMachine(np.array([[0.0]]), np.array([[2.0]]), np.array([-1.0]),
+    ...                       np.array([3.0]), second, RBFKernel(1.0), n_classes=2, n_features=2)
+    >>> X = np.array([[7.0, 0.0], [7.0, 9.0]])
+    >>> model.decisions(X).ravel()
     array([ 1., -1.])
-    >>> model.used(np.zeros((1, 2)))
+    >>> model.score(X).round(2)
+    array([[0.95, 0.05],
+           [0.05, 0.95]])
+    >>> model.used(X[:1])
     array([[False,  True]])
     """
 
@@ -198,55 +105,39 @@ class SupportSet(Frozen):
     n_features: int
 
     def __post_init__(self) -> None:
-        for name in OWN:
-            object.__setattr__(self, name, _sealed(getattr(self, name)))
-        slots = [_sealed(getattr(self.encoding, name)) for name in ENCODING]
-        object.__setattr__(self, "encoding", Encoding(*slots))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy is built anew, so that its arrays are read-only too.
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+        for name in ARRAYS:
+            object.__setattr__(self, name, sealed(getattr(self, name)))
+        object.__setattr__(self, "encoding", sealed_encoding(encoding_arrays(self.encoding)))
 
     @property
     def n_scores(self) -> int:
-        """One probability a class."""
+        """Number of classes."""
         return self.n_classes
 
     def score(self, X: NDArray[np.floating]) -> Floats:
-        """Class probabilities (n, K): the pairs' log-odds, coupled."""
-        scores = np.empty((len(X), self.n_classes))
-
-        def task(first: int, last: int) -> None:
-            logits = self._decide(X[first:last]) * self.slopes
-            scores[first:last] = couple(logits, self.n_classes)
-
-        self._run(X, task)
-        return scores
+        """Return class probabilities (n, K), coupled from the log-odds of the pairs."""
+        return self._in_blocks(
+            X, lambda rows: couple(self._decide(rows) * self.slopes, self.n_classes), self.n_classes
+        )
 
     def decisions(self, X: NDArray[np.floating]) -> Floats:
-        """Decision of each pair of classes, (n, pairs)."""
-        found = np.empty((len(X), len(self.intercepts)))
-
-        def task(first: int, last: int) -> None:
-            found[first:last] = self._decide(X[first:last])
-
-        self._run(X, task)
-        return found
+        """Return the decision of each pair of classes, (n, pairs)."""
+        return self._in_blocks(X, self._decide, len(self.intercepts))
 
     def used(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Every row reads all that the vectors are compared in."""
+        """Return which features each row reads, (n, n_features): the same for all rows."""
         return np.tile(self.support, (len(X), 1))
 
     @cached_property
     def support(self) -> NDArray[np.bool_]:
-        """The columns of the slots, if there is a vector at all."""
+        """Columns that the encoding reads, (n_features,); none if there is no vector."""
         support = np.zeros(self.n_features, dtype=bool)
         if len(self.vectors):
             support[self.encoding.columns] = True
         return support
 
     def evaluations(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
-        """One kernel value for every vector."""
+        """Return the number of kernel evaluations of each row, (n,): one for each vector."""
         return np.full(len(X), len(self.vectors), dtype=np.int64)
 
     @property
@@ -254,56 +145,125 @@ class SupportSet(Frozen):
         """The number of vectors."""
         return len(self.vectors)
 
-    def walk(self, price: Price | None = None) -> SupportWalk:
-        """Start one example."""
-        features = tuple(np.flatnonzero(self.support).tolist())
-        return SupportWalk(
-            features, self.n_features, len(self.vectors), self.score, price or (lambda j: 0.0)
-        )
+    def walk(self, price: Price | None = None) -> KernelMachineWalk:
+        """Start one example; it asks for all features at once, the cheapest first."""
+        return KernelMachineWalk(self, price)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a model file keeps."""
+        """Return what a model file keeps: plain entries, and arrays by name."""
         plain = {
             "kernel": self.kernel.name,
             "parameters": self.kernel.parameters,
             "n_classes": self.n_classes,
             "n_features": self.n_features,
         }
-        arrays = {name: getattr(self, name) for name in OWN}
-        return plain, arrays | {name: getattr(self.encoding, name) for name in ENCODING}
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        return plain, arrays | encoding_arrays(self.encoding)
 
     @classmethod
     def build(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Audit what a model file holds, then build."""
-        audit_support_set(plain, arrays)
+        """Check what a model file holds, then build the model from it."""
+        audit_kernel_machine(plain, arrays)
         return cls(
-            **{name: arrays[name] for name in OWN},
-            encoding=Encoding(**{name: arrays[name] for name in ENCODING}),
+            **{name: arrays[name] for name in ARRAYS},
+            encoding=sealed_encoding(arrays),
             kernel=build_kernel(plain["kernel"], plain["parameters"]),
             n_classes=plain["n_classes"],
             n_features=plain["n_features"],
         )
 
     def _decide(self, X: NDArray[np.floating]) -> Floats:
+        """Return the decisions (n, pairs) of one block of rows."""
         with np.errstate(over="ignore"):
             values = self.kernel.value(self.encoding.apply(X), self.vectors)
         return weighted_sums(values, self.coefficients, self.intercepts)
 
-    def _run(self, X: NDArray[np.floating], task: Any) -> None:
-        if X.ndim != 2 or X.shape[1] != self.n_features:
-            raise ValueError(f"the model reads {self.n_features} columns, got shape {X.shape}")
+    def _in_blocks(
+        self,
+        X: NDArray[np.floating],
+        compute: Callable[[NDArray[np.floating]], Floats],
+        width: int,
+    ) -> Floats:
+        """Return ``compute(X)``, (n, width), computed block by block, in threads with Numba."""
+        self.check_columns(X)
+        out = np.empty((len(X), width))
+
+        def fill(first: int, last: int) -> None:
+            out[first:last] = compute(X[first:last])
+
         ranges = [(i, min(i + ROWS_PER_BLOCK, len(X))) for i in range(0, len(X), ROWS_PER_BLOCK)]
         if len(ranges) < 2 or not find_spec("numba"):
             for first, last in ranges:
-                task(first, last)
-            return
-        from thrifty.kernels.threads import run
+                fill(first, last)
+        else:
+            # Imported here: a program that scores a few rows never pays for loading Numba.
+            from thrifty.kernels.threads import run
 
-        run(task, ranges)
+            run(fill, ranges)
+        return out
 
 
-def _sealed(array: NDArray[Any]) -> NDArray[Any]:
-    """A contiguous read-only view."""
-    view = np.ascontiguousarray(array).view()
-    view.setflags(write=False)
-    return view
+class KernelMachineWalk(Walk):
+    """The walk of a `KernelMachine`. Values that have not arrived count as missing.
+
+    Parameters
+    ----------
+    model : KernelMachine
+    price : callable or None
+        What a feature would cost now; cheaper features are asked for first.
+    """
+
+    def __init__(self, model: KernelMachine, price: Price | None) -> None:
+        self._model = model
+        self._price: Price = price or (lambda feature: 0.0)
+        self._missing = set(np.flatnonzero(model.support).tolist())
+        self._row = np.full((1, model.n_features), np.nan)
+        self._read: list[int] = []
+
+    @property
+    def asks(self) -> tuple[int, ...]:
+        """All features that have no value yet, the cheapest first."""
+        return tuple(sorted(self._missing, key=lambda feature: (self._price(feature), feature)))
+
+    def tell(self, values: Mapping[int, float]) -> None:
+        """Take values; those of features that the model does not read are ignored."""
+        for feature, value in values.items():
+            if feature in self._missing:
+                self._missing.remove(feature)
+                self._read.append(feature)
+                self._row[0, feature] = value
+
+    @property
+    def touched(self) -> tuple[int, ...]:
+        """Features read so far, in the order of arrival."""
+        return tuple(self._read)
+
+    @property
+    def scores(self) -> Floats:
+        """Class probabilities (K,) of the values known so far."""
+        return np.asarray(self._model.score(self._row)[0])
+
+    @property
+    def evaluations(self) -> int:
+        """Kernel evaluations: none until the row is complete."""
+        return 0 if self._missing else len(self._model.vectors)
+
+
+def audit_kernel_machine(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise `BundleError` unless a `KernelMachine` can be built from these and be scored."""
+    heading = "kernel machine"
+    names = ("kernel", "parameters", "n_classes", "n_features")
+    raise_all(BundleError, heading, [*entry_problems(plain, names)])
+    problems = [*count_problems(plain, {"n_classes": 2, "n_features": 1})]
+    raise_all(BundleError, heading, [*problems, *layout_problems(arrays, LAYOUT)])
+    build_kernel(plain["kernel"], plain["parameters"])
+    m, q = arrays["vectors"].shape
+    pairs = plain["n_classes"] * (plain["n_classes"] - 1) // 2
+    shapes = {"coefficients": (m, pairs), "intercepts": (pairs,), "slopes": (pairs,)}
+    shapes |= dict.fromkeys(ENCODING_LAYOUT, (q,))
+    raise_all(BundleError, heading, [*shape_problems(arrays, shapes)])
+    problems = [*finite_problems(arrays, LAYOUT)]
+    problems += encoding_problems(arrays, plain["n_features"])
+    if np.any(arrays["slopes"] <= 0):
+        problems.append("slopes must be positive")
+    raise_all(BundleError, heading, problems)

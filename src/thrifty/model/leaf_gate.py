@@ -1,14 +1,14 @@
-"""A gate on the trees of another model: one more weight for each leaf, and the margin.
+"""A gate on the trees of the local model: one more weight for each leaf, and the margin.
 
-Where the answers of a small boosted model are computed anyway, what its leaves say of a row is
-free. The value of the gate is a weight of each leaf that the row comes to, plus a slope times the
-margin of the model: the distance of the two best classes (Nan and Saligrama 2017, sec. 7.7).
+Where a small boosted model is evaluated anyway, its leaves are free information about a row. The
+gate value is the sum of a weight for each leaf that the row reaches, plus a slope times the model's
+margin, the distance of its two best classes (Nan and Saligrama 2017, sec. 7.7).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -20,13 +20,16 @@ from thrifty.model.base import Frozen, Price, Walk, pack, unpack
 from thrifty.model.forest.forest import Forest
 from thrifty.model.forest.walk import ForestWalk
 
-__all__ = ["LeafGate", "margin_of"]
+__all__ = ["LeafGate", "LeafGateWalk", "margin_of"]
 
 Floats = NDArray[np.float64]
 
 
 def margin_of(raw: Floats) -> Floats:
-    """Distance of the two best classes: the size of one output (n, 1), else the gap of the best.
+    """Return how far the two best classes are apart, (n,), in outputs `raw` before the link.
+
+    That is the absolute value of a single output (n, 1), or the gap between the two largest of K
+    outputs (n, K).
 
     Examples
     --------
@@ -37,23 +40,27 @@ def margin_of(raw: Floats) -> Floats:
     """
     if raw.shape[1] == 1:
         return np.abs(raw[:, 0])
-    best = np.sort(raw, axis=1)
-    return np.asarray(best[:, -1] - best[:, -2])
+    ascending = np.sort(raw, axis=1)
+    return np.asarray(ascending[:, -1] - ascending[:, -2])
 
 
 @dataclass(frozen=True, eq=False)
 class LeafGate(Frozen):
-    """A value for each row from the leaves and the margin of a forest.
+    """A gate value for each row, from the leaves and the margin of a forest.
 
     Parameters
     ----------
     forest : Forest
-        Link "mean"; its last output is the gate's own, those before it are the model's.
+        With the link "mean". Its last output is the sum of the gate's leaf weights, the others are
+        the outputs of the local model.
     slope : float
-        What a margin of one adds; negative where sure rows need no second opinion.
+        What a margin of one adds to the gate value. It is negative if confident rows need the
+        expensive model less.
 
     Examples
     --------
+    The left leaf has an output of -3, so a margin of 3, and a gate weight of 0.5:
+
     >>> import numpy as np
     >>> from thrifty.model import Forest, LeafGate
     >>> from thrifty.model.forest.nodes import empty_nodes
@@ -73,7 +80,17 @@ class LeafGate(Frozen):
 
     @classmethod
     def on(cls, local: Forest, weights: Floats, base: float, slope: float) -> Self:
-        """The gate on the trees of `local` with a weight (nodes,) for each of its nodes."""
+        """Put a gate on the trees of `local`.
+
+        Parameters
+        ----------
+        local : Forest
+            The local model, with k outputs.
+        weights : float array (nodes,)
+            Gate weight of each node of `local`; those of inner nodes are only read by walks.
+        base, slope : float
+            The gate value is the base, plus the leaf weights, plus the slope times the margin.
+        """
         k, nodes = len(local.base), len(local.nodes)
         trees = len(local.roots)
         values = np.zeros((nodes, k + 1))
@@ -84,13 +101,13 @@ class LeafGate(Frozen):
             values[:, :k] = local.values
         values[:, k] = weights
         if local.link not in ("mean", "vote"):
-            # The carrier averages over the trees, whose sums are meant.
+            # The new forest averages over the trees; multiplied, its averages are sums.
             values *= max(trees, 1)
         start = np.append(local.base, base) * max(trees, 1)
-        carrier = replace(
+        forest = replace(
             local, values=values, base=start, link="mean", outputs=np.zeros(trees, dtype=np.int64)
         )
-        return cls(carrier, float(slope))
+        return cls(forest, float(slope))
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
@@ -99,28 +116,28 @@ class LeafGate(Frozen):
 
     @property
     def n_scores(self) -> int:
-        """A value."""
+        """One value."""
         return 1
 
     def score(self, X: NDArray[np.floating]) -> Floats:
-        """Values (n,)."""
+        """Return the gate values (n,)."""
         return self.value(self.forest.score(X))
 
     def value(self, raw: Floats) -> Floats:
-        """Values (n,) of the outputs (n, k + 1) of the forest."""
+        """Return the gate values (n,) of outputs (n, k + 1) of the forest."""
         return np.asarray(raw[:, -1] + self.slope * margin_of(raw[:, :-1]))
 
     def used(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Which features each row touched, (n, n_features)."""
+        """Return which features each row reads, (n, n_features)."""
         return self.forest.used(X)
 
     @property
     def support(self) -> NDArray[np.bool_]:
-        """The features of all splits."""
+        """The features of all splits, (n_features,)."""
         return self.forest.support
 
     def evaluations(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
-        """Every row is sent down every tree."""
+        """Return the number of trees for each row, (n,)."""
         return self.forest.evaluations(X)
 
     @property
@@ -129,34 +146,35 @@ class LeafGate(Frozen):
         return self.forest.most_evaluations
 
     def same_trees(self, model: Frozen) -> bool:
-        """Whether a model has the trees of this gate, so that its leaves are known here."""
-        if not isinstance(model, Forest):
-            return False
-        ours = self.forest
-        pairs = (
-            (ours.nodes, model.nodes),
-            (ours.roots, model.roots),
-            (ours.subsets, model.subsets),
+        """Return whether `model` is a forest with the trees of this gate, whatever its leaves."""
+        return isinstance(model, Forest) and all(
+            np.array_equal(getattr(self.forest, name), getattr(model, name))
+            for name in ("nodes", "roots", "subsets")
         )
-        return all(np.array_equal(one, other) for one, other in pairs)
 
     def walk(self, price: Price | None = None) -> LeafGateWalk:
         """Start one example."""
         return LeafGateWalk(self, self.forest.walk(price))
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a model file keeps."""
+        """Return what a model file keeps: plain entries, and arrays by name."""
         parts, arrays = pack([self.forest])
         return {"parts": parts, "slope": self.slope}, arrays
 
     @classmethod
     def build(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Audit what a model file holds, then build."""
+        """Check what a model file holds, then build the model from it."""
         if set(plain) != {"parts", "slope"}:
             raise BundleError("leaf gate: expected the entries parts and slope")
-        parts = unpack(plain["parts"], arrays)
-        raise_all(BundleError, "leaf gate", list(_problems(parts, plain["slope"])))
-        return cls(parts[0], float(plain["slope"]))  # type: ignore[arg-type]
+        parts, slope, problems = unpack(plain["parts"], arrays), plain["slope"], []
+        if len(parts) != 1 or not isinstance(parts[0], Forest):
+            problems.append("a leaf gate has exactly one forest")
+        elif parts[0].link != "mean" or len(parts[0].base) < 2:
+            problems.append("the forest must average two outputs or more, the last one the gate's")
+        if type(slope) not in (int, float) or not math.isfinite(slope):
+            problems.append(f"slope must be a finite number, got {slope!r}")
+        raise_all(BundleError, "leaf gate", problems)
+        return cls(parts[0], float(slope))  # type: ignore[arg-type]
 
 
 class LeafGateWalk(Walk):
@@ -167,33 +185,24 @@ class LeafGateWalk(Walk):
 
     @property
     def asks(self) -> tuple[int, ...]:
-        """What the trees wait for."""
+        """Features that the trees need now."""
         return self._walk.asks
 
     def tell(self, values: Mapping[int, float]) -> None:
-        """Take values and move every tree as far as they allow."""
+        """Take values, and descend in every tree as far as they allow."""
         self._walk.tell(values)
 
     @property
     def touched(self) -> tuple[int, ...]:
-        """Features read so far."""
+        """Features read so far, in the order of first reading."""
         return self._walk.touched
 
     @property
     def scores(self) -> Floats:
-        """The value of the nodes where the trees stand, (1,)."""
+        """Gate value (1,) of the nodes reached so far."""
         return self._gate.value(self._walk.scores[np.newaxis])
 
     @property
     def evaluations(self) -> int:
         """Trees that have reached a leaf."""
         return self._walk.evaluations
-
-
-def _problems(parts: list[Frozen], slope: Any) -> Iterator[str]:
-    if len(parts) != 1 or not isinstance(parts[0], Forest):
-        yield "a gate on leaves has one forest"
-    elif parts[0].link != "mean" or len(parts[0].base) < 2:
-        yield "the forest must average two outputs or more, the last of them the gate's"
-    if type(slope) not in (int, float) or not math.isfinite(slope):
-        yield f"slope must be a finite number, got {slope!r}"

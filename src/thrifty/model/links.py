@@ -1,6 +1,7 @@
-"""Links: how the summed outputs of a model become scores.
+"""Links and activations: how sums of outputs become scores.
 
-Activations: how much a device whose gate has a value makes its answer count.
+A *link* turns the outputs of a model into class probabilities or values. An *activation* turns the
+value of an open gate into the factor of a device's contribution (`thrifty.model.edge_cloud`).
 """
 
 from __future__ import annotations
@@ -14,55 +15,45 @@ __all__ = ["ACTIVATIONS", "LINKS", "apply_link", "sigmoid"]
 
 Floats = NDArray[np.float64]
 
-
-def _sum(raw: Floats) -> Floats:
-    return raw[:, 0].copy()
-
-
-def _sigmoid(raw: Floats) -> Floats:
-    # exp of a negative number only, so nothing overflows.
-    small = np.exp(-np.abs(raw[:, 0]))
-    positive = np.where(raw[:, 0] >= 0, 1.0, small) / (1.0 + small)
-    return np.column_stack([1.0 - positive, positive])
-
-
-def _hinge(raw: Floats) -> Floats:
-    # The squared hinge is least at 2p - 1, so this is its probability, one class against the rest.
-    positive = (np.clip(raw, -1.0, 1.0) + 1.0) / 2.0
-    if raw.shape[1] == 1:
-        return np.hstack([1.0 - positive, positive])
-    total = positive.sum(axis=1, keepdims=True)
-    even = np.full_like(positive, 1.0 / raw.shape[1])
-    return np.asarray(np.divide(positive, total, out=even, where=total > 0))
-
-
-def _softmax(raw: Floats) -> Floats:
-    powers = np.exp(raw - raw.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
-
-def _shares(raw: Floats) -> Floats:
-    return raw
-
-
-# `mean` and `vote` are averages over the trees already, see Forest.
-LINKS: dict[str, Callable[[Floats], Floats]] = {
-    "sum": _sum,
-    "sigmoid": _sigmoid,
-    "hinge": _hinge,
-    "softmax": _softmax,
-    "mean": _shares,
-    "vote": _shares,
-}
+# Outputs are sums over trees, but averages over trees for "mean" and "vote", see `Forest`.
+LINKS = ("sum", "sigmoid", "hinge", "softmax", "mean", "vote")
 
 
 def apply_link(link: str, raw: Floats) -> Floats:
-    """Scores of the outputs `raw` (n, k): (n,) for "sum", else probabilities (n, K)."""
-    return LINKS[link](np.ascontiguousarray(raw))
+    """Return the scores of outputs `raw` (n, k): values (n,) for "sum", else probabilities (n, K).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.model.links import apply_link
+    >>> apply_link("hinge", np.array([[0.5], [-7.0]]))
+    array([[0.25, 0.75],
+           [1.  , 0.  ]])
+    """
+    raw = np.ascontiguousarray(raw)
+    if link == "sum":
+        return raw[:, 0].copy()
+    if link == "sigmoid":
+        positive = sigmoid(raw[:, 0])
+        return np.column_stack([1.0 - positive, positive])
+    if link == "softmax":
+        powers = np.exp(raw - raw.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+    if link == "hinge":
+        # The squared hinge is smallest at 2p - 1, so p is the probability of a class, one-vs-rest.
+        positive = (np.clip(raw, -1.0, 1.0) + 1.0) / 2.0
+        if raw.shape[1] == 1:
+            return np.hstack([1.0 - positive, positive])
+        total = positive.sum(axis=1, keepdims=True)
+        uniform = np.full_like(positive, 1.0 / raw.shape[1])
+        return np.asarray(np.divide(positive, total, out=uniform, where=total > 0))
+    if link in ("mean", "vote"):
+        return raw
+    raise ValueError(f"unknown link {link!r}; the links are {', '.join(LINKS)}")
 
 
 def sigmoid(values: Floats) -> Floats:
-    """1 / (1 + exp(-value)), without overflow.
+    """Return 1 / (1 + exp(-value)) without overflow.
 
     Examples
     --------
@@ -75,13 +66,9 @@ def sigmoid(values: Floats) -> Floats:
     return np.asarray(np.where(values >= 0, 1.0, small) / (1.0 + small))
 
 
-def _relu(values: Floats) -> Floats:
-    return np.maximum(values, 0.0)
-
-
-# What the answer of an open gate is multiplied by; a closed gate sends nothing.
+# By what an open gate of a given value multiplies its device's contribution.
 ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
     "step": np.ones_like,
     "sigmoid": sigmoid,
-    "relu": _relu,
+    "relu": lambda values: np.maximum(values, 0.0),
 }

@@ -1,7 +1,7 @@
-"""One against one: pairs of classes, and how the decisions of the pairs become probabilities.
+"""One-vs-one classification: the pairs of classes, and class probabilities from their log-odds.
 
-The pairs are (0, 1), (0, 2), ..., (1, 2), ...; a positive decision speaks for the first class of
-its pair. The decision times a slope is the log-odds of the first class against the second.
+The pairs of K classes are (0, 1), (0, 2), ..., (1, 2), ...; a positive decision of a pair is for
+its first class.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 __all__ = ["couple", "pair_classes"]
 
 Floats = NDArray[np.float64]
-# e to this is large, and a sum of such is still finite.
-STEEPEST = 500.0
+# Log-odds are clipped to this absolute value: a sum of their exponentials stays finite.
+MAX_LOG_ODDS = 500.0
 
 
 def pair_classes(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """First and second class of each pair.
+    """Return the first and the second class of each pair, two arrays (pairs,).
 
     Examples
     --------
@@ -32,11 +32,11 @@ def pair_classes(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def couple(logits: Floats, n_classes: int) -> Floats:
-    """Class probabilities (n, K) of the log-odds (n, pairs) of the pairs.
+    """Return class probabilities (n, K) from the log-odds (n, pairs) of the pairs.
 
-    ``1 / (1 + sum over the other classes of the odds for them)``, scaled to a sum of one: exact
-    where the pairs agree on one distribution (Price, Knerr, Personnaz and Dreyfus 1995), and the
-    sigmoid for two classes.
+    The probability of a class is ``1 / (1 + sum of the odds of the other classes against it)``,
+    normalized to a sum of one (Price et al. 1995). It is exact where the pairs agree on one
+    distribution, and the sigmoid for two classes.
 
     Examples
     --------
@@ -49,18 +49,19 @@ def couple(logits: Floats, n_classes: int) -> Floats:
     """
     pairs = logits.shape[1]
     odds = np.empty((len(logits), 2 * pairs))
-    np.exp(np.clip(logits, -STEEPEST, STEEPEST), out=odds[:, pairs:])
+    np.exp(np.clip(logits, -MAX_LOG_ODDS, MAX_LOG_ODDS), out=odds[:, pairs:])
     np.divide(1.0, odds[:, pairs:], out=odds[:, :pairs])
-    against = odds.take(_rivals(n_classes).ravel(), axis=1)
-    shares = 1.0 / (1.0 + against.reshape(len(logits), n_classes, -1).sum(axis=2))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+    against = odds.take(_odds_against(n_classes).ravel(), axis=1)
+    unscaled = 1.0 / (1.0 + against.reshape(len(logits), n_classes, -1).sum(axis=2))
+    return np.asarray(unscaled / unscaled.sum(axis=1, keepdims=True))
 
 
 @cache
-def _rivals(n_classes: int) -> NDArray[np.intp]:
-    """Where the odds for each other class against a class lie, (K, K - 1).
+def _odds_against(n_classes: int) -> NDArray[np.intp]:
+    """Return where `couple` stores the odds of each other class against a class, (K, K - 1).
 
-    The odds for the second class of each pair come first, then those for the first class.
+    It stores the odds for the second class of all pairs first, then those for the first class.
+    Cached, as a walk couples one row at a time.
     """
     first, second = pair_classes(n_classes)
     return np.array(

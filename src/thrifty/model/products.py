@@ -1,7 +1,7 @@
-"""Products of rows with vectors that give a row the same bits alone and in a batch.
+"""Products of rows and vectors with the same bits for a row alone and in a batch.
 
-Each has a kernel, used where Numba is installed, and a plain twin with the same order of
-additions. A few rows go to the twin anyway: a walk never pays for loading Numba.
+Each has a kernel, used where Numba is installed, and a NumPy version that adds in the same order.
+Small batches use the NumPy version anyway, so that a walk never has to load Numba.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.model.base import sealed
+
 __all__ = ["dot_products", "squared_distances", "weighted_sums"]
 
 Floats = NDArray[np.float64]
-FEW = 4
+# Up to this many rows, loading and calling the kernel costs more than it saves.
+MAX_ROWS_IN_NUMPY = 4
 
 
 def squared_distances(X: Floats, V: Floats) -> Floats:
-    """Squared distance of each row of X (n, q) and each vector of V (m, q), as (n, m).
+    """Return the squared distance of each row of X (n, q) to each vector of V (m, q), as (n, m).
 
     Examples
     --------
@@ -30,16 +33,16 @@ def squared_distances(X: Floats, V: Floats) -> Floats:
     array([[25.,  1.]])
     """
     out = np.zeros((len(X), len(V)))
-    if _is_plain(X):
-        return _added(out, lambda j: np.square(X[:, j, np.newaxis] - V.T[j]), X.shape[1])
-    from thrifty.kernels import products as vectors
+    if _prefers_numpy(X):
+        return _add_terms(out, lambda j: np.square(X[:, j, np.newaxis] - V.T[j]), X.shape[1])
+    from thrifty.kernels import products
 
-    vectors.squared_distances(_sealed(X), _sealed(V.T), out)
+    products.squared_distances(sealed(X), sealed(V.T), out)
     return out
 
 
 def dot_products(X: Floats, V: Floats) -> Floats:
-    """Inner product of each row of X (n, q) and each vector of V (m, q), as (n, m).
+    """Return the inner product of each row of X (n, q) and each vector of V (m, q), as (n, m).
 
     Examples
     --------
@@ -49,16 +52,22 @@ def dot_products(X: Floats, V: Floats) -> Floats:
     array([[11.,  1.]])
     """
     out = np.zeros((len(X), len(V)))
-    if _is_plain(X):
-        return _added(out, lambda j: X[:, j, np.newaxis] * V.T[j], X.shape[1])
-    from thrifty.kernels import products as vectors
+    if _prefers_numpy(X):
+        return _add_terms(out, lambda j: X[:, j, np.newaxis] * V.T[j], X.shape[1])
+    from thrifty.kernels import products
 
-    vectors.dot_products(_sealed(X), _sealed(V.T), out)
+    products.dot_products(sealed(X), sealed(V.T), out)
     return out
 
 
 def weighted_sums(values: Floats, coefficients: Floats, start: Floats) -> Floats:
-    """``start + values @ coefficients``, (n, P), added up vector by vector.
+    """Return ``start + values @ coefficients``, (n, p), added up column by column of `values`.
+
+    Parameters
+    ----------
+    values : array (n, m)
+    coefficients : array (m, p)
+    start : array (p,)
 
     Examples
     --------
@@ -68,31 +77,29 @@ def weighted_sums(values: Floats, coefficients: Floats, start: Floats) -> Floats
     array([[11.5]])
     """
     out = np.tile(start, (len(values), 1))
-    if _is_plain(values):
-        return _added(out, lambda k: values[:, k, np.newaxis] * coefficients[k], values.shape[1])
-    from thrifty.kernels import products as vectors
+    if _prefers_numpy(values):
+        columns = values.shape[1]
+        return _add_terms(out, lambda k: values[:, k, np.newaxis] * coefficients[k], columns)
+    from thrifty.kernels import products
 
-    vectors.weighted_sums(_sealed(values), _sealed(coefficients), out)
+    products.weighted_sums(sealed(values), sealed(coefficients), out)
     return out
 
 
-def _added(out: Floats, term: Callable[[Any], Floats], count: int) -> Floats:
-    """`out` plus the terms 0, 1, ..., one after the other; `term` also takes a slice of numbers."""
+def _prefers_numpy(rows: Floats) -> bool:
+    """Return whether to do without the kernel."""
+    return len(rows) <= MAX_ROWS_IN_NUMPY or not find_spec("numba")
+
+
+def _add_terms(out: Floats, term: Callable[[Any], Floats], count: int) -> Floats:
+    """Return `out` (n, m) plus the terms 0, ..., count - 1, added in this order.
+
+    `term` returns the term (n, m) of one number, or all terms of one row for a slice of numbers.
+    """
     if len(out) != 1:
         for number in range(count):
             out += term(number)
         return out
-    # One row: all terms at once, (count, m), added from the first to the last as above.
+    # One row: all terms at once, (count, m), then added from first to last as above.
     terms = np.concatenate([out, term(slice(None))[0]])
     return terms.cumsum(axis=0)[-1:]
-
-
-def _is_plain(rows: Floats) -> bool:
-    return len(rows) <= FEW or not find_spec("numba")
-
-
-def _sealed(array: NDArray[Any]) -> NDArray[Any]:
-    """A contiguous read-only view: one compiled kernel serves all arrays."""
-    view = np.ascontiguousarray(array).view()
-    view.setflags(write=False)
-    return view

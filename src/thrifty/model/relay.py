@@ -1,7 +1,7 @@
-"""Walks that follow one another: each starts when the one before it is complete.
+"""Walks through several models, one after the other: each starts when the one before is done.
 
-All values told are kept, so a later walk asks only for what is new. A value is read, and paid,
-when a walk that the example has come to reads it.
+All values are kept, so a later model requests only what is new. A value counts as read, and is
+paid for, once a model that the example has reached reads it.
 """
 
 from __future__ import annotations
@@ -18,24 +18,32 @@ Part = TypeVar("Part", bound=Walk)
 
 
 class RelayWalk(Walk, Generic[Part]):
-    """Base of the walks of models that send an example from part to part."""
+    """Base class for the walks of models that pass an example from part to part.
+
+    Attributes
+    ----------
+    _told : dict
+        All values given so far, by feature.
+    _walks : list of Walk
+        The walks of the parts visited so far; the last one is in progress.
+    """
 
     def __init__(self, first: Part) -> None:
         self._told: dict[int, float] = {}
         self._walks: list[Part] = [first]
-        self._go()
+        self._pass_on()
 
     @property
     def asks(self) -> tuple[int, ...]:
-        """What the part where the example stands asks for; nothing once it is answered."""
+        """Features that the current part needs; empty when the walk is done."""
         return self._walks[-1].asks
 
     def tell(self, values: Mapping[int, float]) -> None:
-        """Take values, and go on as far as they allow."""
+        """Take values, requested or not, and move on as far as they allow."""
         self._told.update(values)
-        if self._walks[-1].asks:  # an example that is answered reads nothing more
+        if self._walks[-1].asks:  # a walk that is done reads nothing more
             self._walks[-1].tell(values)
-            self._go()
+            self._pass_on()
 
     @property
     def touched(self) -> tuple[int, ...]:
@@ -49,14 +57,14 @@ class RelayWalk(Walk, Generic[Part]):
 
     @abstractmethod
     def _next(self) -> Part | None:
-        """The walk that follows the one just completed; None when the example is answered."""
+        """Start the walk that follows the last one, which is done; None if it was the last."""
 
-    def _go(self) -> None:
-        """Pass from walk to walk as long as they are complete."""
+    def _pass_on(self) -> None:
+        """Start further walks as long as the values at hand complete them."""
         while not self._walks[-1].asks:
-            follows = self._next()
-            if follows is None:
+            follower = self._next()
+            if follower is None:
                 return
             if self._told:
-                follows.tell(self._told)
-            self._walks.append(follows)
+                follower.tell(self._told)
+            self._walks.append(follower)

@@ -1,17 +1,14 @@
-"""A ladder of models: a row climbs from rung to rung until its doubt is small enough.
+"""A ladder of models that a row climbs, rung by rung, until it is certain enough to stop.
 
-A row starts on rung 0, is answered by it, and climbs to the next rung while its doubt is above
-the limit of the rung where it stands. The last rung always stops. Later rungs usually read
-more: what a row pays is what the rungs that it visited have read, each feature once.
-
-One example climbing a ladder: the walk of the rung where it stands, then the next.
+Every row starts on rung 0 and climbs to the next rung while its uncertainty is above the threshold
+of its rung. All rows stop on the last rung. Later rungs usually read more features: a row pays for
+what the rungs that it visited have read, each feature once.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -19,70 +16,36 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
-from thrifty.model.base import Frozen, Price, Walk, pack, unpack
+from thrifty.model.base import Frozen, Price, Walk, pack, sealed, unpack
 from thrifty.model.relay import RelayWalk
 
-__all__ = ["Stages", "StagesWalk", "doubt_of"]
+__all__ = ["Stages", "StagesWalk", "class_uncertainty"]
 
 
-def doubt_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One minus the largest class probability of each row.
+def class_uncertainty(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return one minus the largest class probability of each row of `scores` (n, K).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.model.stages import doubt_of
-    >>> doubt_of(np.array([[0.25, 0.75], [0.5, 0.5]]))
+    >>> from thrifty.model.stages import class_uncertainty
+    >>> class_uncertainty(np.array([[0.25, 0.75], [0.5, 0.5]]))
     array([0.25, 0.5 ])
     """
     return np.asarray(1.0 - scores.max(axis=1))
 
 
-class StagesWalk(RelayWalk[Walk]):
-    """The walk of a `Stages`."""
-
-    def __init__(
-        self,
-        rungs: Sequence[Frozen],
-        doubts: Sequence[Frozen | None],
-        limits: Sequence[float],
-        price: Price | None,
-    ) -> None:
-        self._rungs, self._doubts, self._limits = rungs, doubts, limits
-        self._price = price
-        self._rung = 0
-        self._in_doubt = False
-        self._scores: NDArray[np.float64] | None = None
-        super().__init__(rungs[0].walk(price))
-
-    @property
-    def scores(self) -> NDArray[np.float64]:
-        """Scores of the last complete rung; before that, the best of the first."""
-        return self._walks[0].scores if self._scores is None else self._scores
-
-    def _next(self) -> Walk | None:
-        scores, limit = self._walks[-1].scores, self._limits[self._rung]
-        if self._in_doubt:
-            return self._above(float(scores[0]) > limit)
-        self._scores = scores
-        last = self._rung == len(self._rungs) - 1
-        if last or not math.isfinite(limit):
-            return self._above(not last and limit < 0)
-        doubt = self._doubts[self._rung]
-        if doubt is None:
-            return self._above(bool(doubt_of(scores[np.newaxis])[0] > limit))
-        self._in_doubt = True
-        return doubt.walk(self._price)
-
-    def _above(self, climbs: bool) -> Walk | None:
-        if not climbs:
-            return None
-        self._rung, self._in_doubt = self._rung + 1, False
-        return self._rungs[self._rung].walk(self._price)
-
-
 class Visit(NamedTuple):
-    """Rows that come to one rung, and its scores of them."""
+    """The rows that reach one rung.
+
+    Attributes
+    ----------
+    rung : int
+    rows : int array (m,)
+        Positions of the rows in the table.
+    scores : array (m, K) or (m,)
+        What the rung predicts for them.
+    """
 
     rung: int
     rows: NDArray[np.intp]
@@ -91,20 +54,20 @@ class Visit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Stages(Frozen):
-    """Models of one task that a row climbs until it is sure enough.
+    """Models of the same task, ordered as the rungs of a ladder.
 
-    The doubt of a rung is consulted where its limit is finite and a rung follows: a limit of
-    -inf never stops a row, +inf always does.
+    A threshold of -inf stops no row and one of +inf stops all of them. Neither evaluates the
+    uncertainty.
 
     Parameters
     ----------
     rungs : sequence of Frozen
-        At least one; all of the same columns and scores.
-    doubts : sequence of Frozen or None
-        How much a row on each rung is in doubt: a model of values, or None for one minus the
-        largest class probability of the rung.
-    limits : array (rungs,)
-        A row climbs on if its doubt is above the limit of its rung.
+        At least one; all with the same columns and classes.
+    uncertainties : sequence of Frozen or None
+        For each rung a model that predicts the uncertainty of a row, or None to take one minus
+        the largest class probability of the rung.
+    thresholds : array (rungs,) of float64
+        A row climbs on if its uncertainty is above the threshold of its rung.
 
     Examples
     --------
@@ -116,50 +79,51 @@ class Stages(Frozen):
     ...     nodes[0] = (0.0, 1, feature)
     ...     return Forest(nodes, np.array([[0.0], [-size], [size]]), np.array([0]), np.array([0]),
     ...                   np.array([1.0]), "sigmoid", 2)
-    >>> ladder = Stages.of([stump(0, 1.0), stump(1, 5.0)], limits=[0.2, np.inf])
+    >>> ladder = Stages.of([stump(0, 1.0), stump(1, 5.0)], thresholds=[0.2, np.inf])
     >>> X = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    >>> ladder.rung(X), ladder.used(X).sum(axis=1)  # the first row is sure enough
-    (array([0, 1]), array([1, 2]))
+    >>> ladder.rungs[0].score(X).max(axis=1).round(2)  # only the first row is certain enough
+    array([0.88, 0.5 ])
+    >>> ladder.rung(X)
+    array([0, 1])
+    >>> ladder.used(X)
+    array([[ True, False],
+           [ True,  True]])
     """
 
     kind: ClassVar[str] = "stages"
 
     rungs: tuple[Frozen, ...]
-    doubts: tuple[Frozen | None, ...]
-    limits: NDArray[np.float64]
+    uncertainties: tuple[Frozen | None, ...]
+    thresholds: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        limits = np.array(self.limits, dtype=np.float64)
-        limits.setflags(write=False)
-        object.__setattr__(self, "limits", limits)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy is built anew, so that its limits are read-only too.
-        return type(self), tuple(getattr(self, name.name) for name in fields(self))
+        thresholds = np.array(self.thresholds, dtype=np.float64)
+        object.__setattr__(self, "thresholds", sealed(thresholds))
 
     @classmethod
     def of(
         cls,
         rungs: Sequence[Frozen],
-        doubts: Sequence[Frozen | None] | None = None,
-        limits: ArrayLike | None = None,
+        uncertainties: Sequence[Frozen | None] | None = None,
+        thresholds: ArrayLike | None = None,
     ) -> Self:
-        """A ladder of `rungs`; without doubts, those of the classes; without limits, no stops.
+        """Build a ladder; by default without uncertainty models, and every row reaches the top.
 
         Raises
         ------
         DataError
-            If the rungs do not go together, or a doubt or limit is missing or unfit.
+            If the rungs do not fit together, or an uncertainty or threshold is missing or unfit.
         """
-        doubts = [None] * len(rungs) if doubts is None else doubts
-        found = np.full(len(rungs), -np.inf) if limits is None else np.asarray(limits, dtype=float)
-        raise_all(DataError, "stages", list(_problems(rungs, doubts, found)))
-        return cls(tuple(rungs), tuple(doubts), found)
+        models = [None] * len(rungs) if uncertainties is None else uncertainties
+        values = np.full(len(rungs), -np.inf) if thresholds is None else thresholds
+        values = np.asarray(values, dtype=float)
+        raise_all(DataError, "stages", list(_problems(rungs, models, values)))
+        return cls(tuple(rungs), tuple(models), values)
 
     def upto(self, rung: int) -> Self:
-        """The ladder cut off after `rung`."""
+        """Return the ladder cut off above `rung`."""
         end = range(len(self.rungs))[rung] + 1
-        return type(self)(self.rungs[:end], self.doubts[:end], self.limits[:end])
+        return type(self)(self.rungs[:end], self.uncertainties[:end], self.thresholds[:end])
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
@@ -168,100 +132,101 @@ class Stages(Frozen):
 
     @property
     def n_scores(self) -> int:
-        """Number of classes; 1 for a model of values."""
+        """Number of classes; 1 for a model that predicts values."""
         return self.rungs[0].n_scores
 
     def score(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Class probabilities (n, K), or values (n,), of the last rung that each row visits."""
-        scores: NDArray[np.float64] | None = None
-        for visit in self._climb(X):
-            if scores is None:
-                scores = visit.scores
-            else:
-                scores[visit.rows] = visit.scores
-        assert scores is not None
+        """Return probabilities (n, K), or values (n,), from the rung where each row stops."""
+        visits = self._climb(X)
+        scores = next(visits).scores
+        for visit in visits:
+            scores[visit.rows] = visit.scores
         return scores
 
     def rung(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
-        """Where each row stops, (n,)."""
+        """Return the rung where each row stops, (n,)."""
         stop = np.zeros(len(X), dtype=np.int64)
         for visit in self._climb(X):
             stop[visit.rows] = visit.rung
         return stop
 
     def used(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Which features each row touched, (n, n_features)."""
+        """Return which features each row touches, (n, n_features)."""
         used = np.zeros((len(X), self.n_features), dtype=bool)
         for visit in self._climb(X):
-            rows = _taken(X, visit.rows)
+            rows = _take(X, visit.rows)
             for model in self.visited(visit.rung):
                 used[visit.rows] |= model.used(rows)
         return used
 
     def evaluations(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
-        """Evaluations of all rungs, and doubts, that each row visits."""
+        """Return the evaluations of all rungs and uncertainty models that each row visits, (n,)."""
         count = np.zeros(len(X), dtype=np.int64)
         for visit in self._climb(X):
-            rows = _taken(X, visit.rows)
+            rows = _take(X, visit.rows)
             for model in self.visited(visit.rung):
                 count[visit.rows] += model.evaluations(rows)
         return count
 
     @property
     def support(self) -> NDArray[np.bool_]:
-        """What the rungs within reach, and their doubts, may read."""
-        return reduce(np.logical_or, [model.support for model in self._within_reach()])
+        """Features that some model within reach could read, (n_features,)."""
+        return reduce(np.logical_or, [model.support for model in self._reachable()])
 
     @property
     def most_evaluations(self) -> int:
-        """Those of all rungs within reach, and their doubts."""
-        return sum(model.most_evaluations for model in self._within_reach())
+        """Evaluations of all models within reach together."""
+        return sum(model.most_evaluations for model in self._reachable())
 
     def walk(self, price: Price | None = None) -> StagesWalk:
-        """Start one example; it asks for what the rung where it stands asks for."""
-        return StagesWalk(self.rungs, self.doubts, self.limits.tolist(), price)
+        """Start one example; it requests what its current rung needs."""
+        return StagesWalk(self, price)
 
     def visited(self, rung: int) -> tuple[Frozen, ...]:
-        """Models that a row on `rung` is sent through: the rung, and its doubt if consulted."""
-        doubt = self.doubts[rung]
-        if doubt is None or not self._asks_doubt(rung):
+        """Return the models that a row on `rung` visits: the rung and, if needed, its uncertainty.
+
+        An uncertainty model is needed where the threshold is finite and a rung follows.
+        """
+        model = self.uncertainties[rung]
+        if model is None or not self._compares(rung):
             return (self.rungs[rung],)
-        return self.rungs[rung], doubt
+        return self.rungs[rung], model
 
     def climbs(self, rung: int, scores: Sequence[NDArray[np.float64]]) -> NDArray[np.bool_]:
-        """Which rows go on from `rung`, by what the models of `visited` told them there."""
-        if not self._asks_doubt(rung):
+        """Return which of n rows go on from `rung`, (n,), given the scores of `visited(rung)`."""
+        if not self._compares(rung):
             last = rung == len(self.rungs) - 1
-            return np.full(len(scores[0]), not last and self.limits[rung] < 0)
-        values = doubt_of(scores[0]) if len(scores) == 1 else scores[1]
-        return np.asarray(values > self.limits[rung])
+            return np.full(len(scores[0]), not last and self.thresholds[rung] < 0)
+        uncertainty = class_uncertainty(scores[0]) if len(scores) == 1 else scores[1]
+        return np.asarray(uncertainty > self.thresholds[rung])
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a model file keeps: the rungs, then the doubts that are models."""
-        models = [doubt for doubt in self.doubts if doubt is not None]
+        """Return what a model file keeps: the rungs, then the uncertainty models.
+
+        In the file uncertainties are called "doubts", and thresholds "limits".
+        """
+        models = [model for model in self.uncertainties if model is not None]
         parts, arrays = pack([*self.rungs, *models])
-        plain = {"parts": parts, "doubts": [doubt is not None for doubt in self.doubts]}
-        return plain, {**arrays, "limits": self.limits}
+        plain = {"parts": parts, "doubts": [model is not None for model in self.uncertainties]}
+        return plain, {**arrays, "limits": self.thresholds}
 
     @classmethod
     def build(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Audit what a model file holds, then build."""
-        raise_all(BundleError, "stages", list(_misplaced(plain, arrays)))
-        has_doubt, limits = plain["doubts"], arrays["limits"]
+        """Check what a model file holds, then build the model."""
+        raise_all(BundleError, "stages", list(_state_problems(plain, arrays)))
+        has_model, thresholds = plain["doubts"], arrays["limits"]
         parts = unpack(plain["parts"], {name: arrays[name] for name in arrays if name != "limits"})
-        count = len(has_doubt)
-        models = iter(parts[count:])
-        doubts = [next(models) if has else None for has in has_doubt]
-        raise_all(BundleError, "stages", list(_problems(parts[:count], doubts, limits)))
-        return cls(tuple(parts[:count]), tuple(doubts), limits)
+        rungs, models = parts[: len(has_model)], iter(parts[len(has_model) :])
+        uncertainties = [next(models) if has else None for has in has_model]
+        raise_all(BundleError, "stages", list(_problems(rungs, uncertainties, thresholds)))
+        return cls(tuple(rungs), tuple(uncertainties), thresholds)
 
     def _climb(self, X: NDArray[np.floating]) -> Iterator[Visit]:
-        """Rung after rung, with the rows that come to it."""
-        if X.ndim != 2 or X.shape[1] != self.n_features:
-            raise ValueError(f"the model reads {self.n_features} columns, got shape {X.shape}")
+        """Score rung after rung, each for the rows that reach it."""
+        self.check_columns(X)
         rows = np.arange(len(X))
         for r in range(len(self.rungs)):
-            here = _taken(X, rows)
+            here = _take(X, rows)
             scores = [model.score(here) for model in self.visited(r)]
             climbs = self.climbs(r, scores)
             yield Visit(r, rows, scores[0])
@@ -269,53 +234,91 @@ class Stages(Frozen):
             if not len(rows):
                 return
 
-    def _asks_doubt(self, rung: int) -> bool:
-        return rung < len(self.rungs) - 1 and bool(np.isfinite(self.limits[rung]))
+    def _compares(self, rung: int) -> bool:
+        """Return whether the uncertainty decides if a row goes on from `rung`."""
+        return rung < len(self.rungs) - 1 and bool(np.isfinite(self.thresholds[rung]))
 
-    def _within_reach(self) -> Iterator[Frozen]:
-        """Models that some row may visit: nothing is above a limit of +inf."""
-        for rung, limit in enumerate(self.limits):
+    def _reachable(self) -> Iterator[Frozen]:
+        """Yield the models that some row could visit: none lies above a threshold of +inf."""
+        for rung, threshold in enumerate(self.thresholds):
             yield from self.visited(rung)
-            if limit == np.inf:
+            if threshold == np.inf:
                 return
 
 
-def _taken(X: NDArray[np.floating], rows: NDArray[np.intp]) -> NDArray[np.floating]:
+class StagesWalk(RelayWalk[Walk]):
+    """The walk of a `Stages`: through a rung, its uncertainty model if needed, the next rung."""
+
+    def __init__(self, ladder: Stages, price: Price | None) -> None:
+        self._ladder, self._price = ladder, price
+        self._rung = 0
+        # Scores of the models visited on the current rung, and those of the last complete rung.
+        self._outputs: list[NDArray[np.float64]] = []
+        self._scores: NDArray[np.float64] | None = None
+        super().__init__(ladder.rungs[0].walk(price))
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """Scores of the last complete rung; before that, the best so far of the first."""
+        return self._walks[0].scores if self._scores is None else self._scores
+
+    def _next(self) -> Walk | None:
+        scores, visited = self._walks[-1].scores, self._ladder.visited(self._rung)
+        if not self._outputs:
+            self._scores = scores
+        # As a batch of one row: class probabilities are (1, K), values are (1,).
+        self._outputs.append(scores if len(scores) == 1 else scores[np.newaxis])
+        if len(self._outputs) < len(visited):
+            return visited[1].walk(self._price)
+        if not self._ladder.climbs(self._rung, self._outputs)[0]:
+            return None
+        self._rung, self._outputs = self._rung + 1, []
+        return self._ladder.rungs[self._rung].walk(self._price)
+
+
+def _take(X: NDArray[np.floating], rows: NDArray[np.intp]) -> NDArray[np.floating]:
+    """Return some rows of X, without a copy if they are all rows."""
     return X if len(rows) == len(X) else X[rows]
 
 
 def _problems(
-    rungs: Sequence[Frozen], doubts: Sequence[Frozen | None], limits: NDArray[Any]
+    rungs: Sequence[Frozen], uncertainties: Sequence[Frozen | None], thresholds: NDArray[Any]
 ) -> Iterator[str]:
-    """What keeps these from being a ladder."""
+    """Yield what keeps these from being a ladder."""
     if not rungs:
         yield "a ladder needs a rung"
         return
     if len({(rung.n_features, rung.n_scores) for rung in rungs}) > 1:
         yield "the rungs differ in columns or scores"
-    if limits.dtype != np.float64 or limits.shape != (len(rungs),) or np.isnan(limits).any():
-        yield f"there must be one limit, a number, for each of the {len(rungs)} rungs"
+    numbers = thresholds.dtype == np.float64 and not np.isnan(thresholds).any()
+    if not numbers or thresholds.shape != (len(rungs),):
+        yield f"there must be one threshold, a number, for each of the {len(rungs)} rungs"
         return
-    if len(doubts) != len(rungs):
-        yield f"{len(doubts)} doubts for {len(rungs)} rungs; give None where there is no model"
+    if len(uncertainties) != len(rungs):
+        yield (
+            f"{len(uncertainties)} uncertainties for {len(rungs)} rungs; "
+            "give None where there is no model"
+        )
         return
-    for r, (rung, doubt) in enumerate(zip(rungs, doubts, strict=True)):
-        if doubt is not None and (doubt.n_features, doubt.n_scores) != (rung.n_features, 1):
-            yield f"the doubt of rung {r} must be a model of values of the same columns"
-        stops = np.isfinite(limits[r]) and r < len(rungs) - 1
-        if doubt is None and rung.n_scores == 1 and stops:
-            yield f"rung {r} predicts values: a finite limit needs a model of its doubt"
+    for r, (rung, model) in enumerate(zip(rungs, uncertainties, strict=True)):
+        if model is not None and (model.n_features, model.n_scores) != (rung.n_features, 1):
+            yield f"the uncertainty of rung {r} must be a model of values of the same columns"
+        compares = np.isfinite(thresholds[r]) and r < len(rungs) - 1
+        if model is None and rung.n_scores == 1 and compares:
+            yield f"rung {r} predicts values: a finite threshold needs a model of its uncertainty"
 
 
-def _misplaced(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    """What is not where `state` puts it."""
+def _state_problems(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+    """Yield what is not where `Stages.state` puts it."""
     if plain.keys() != {"parts", "doubts"}:
         yield f"expected the entries doubts and parts, got {sorted(map(str, plain))}"
         return
-    doubts, parts = plain["doubts"], plain["parts"]
-    if not isinstance(doubts, list) or not all(type(has) is bool for has in doubts):
-        yield "doubts must say for each rung whether it has a model of its doubt"
-    elif not isinstance(parts, list) or len(parts) != len(doubts) + sum(doubts):
-        yield f"the parts do not go with {len(doubts)} rungs and {sum(doubts)} doubts"
+    has_model, parts = plain["doubts"], plain["parts"]
+    if not isinstance(has_model, list) or not all(type(has) is bool for has in has_model):
+        yield "the entry doubts must say for each rung whether it has an uncertainty model"
+    elif not isinstance(parts, list) or len(parts) != len(has_model) + sum(has_model):
+        yield (
+            f"the parts do not fit {len(has_model)} rungs and {sum(has_model)} uncertainty models"
+        )
     if "limits" not in arrays:
-        yield "the limits are absent"
+        yield "the array limits, one threshold for each rung, is absent"

@@ -1,4 +1,4 @@
-"""Sending rows down the trees, in plain NumPy: the twin of `thrifty.kernels.descent`."""
+"""Sending rows down the trees in NumPy: the counterpart of `thrifty.kernels.descent`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from thrifty.model.forest.nodes import CATEGORICAL, INDEX, MISSING_LEFT, is_leaf
 
-__all__ = ["descend"]
+__all__ = ["descend", "next_nodes"]
 
 
 def descend(
@@ -16,33 +16,35 @@ def descend(
     roots: NDArray[np.int64],
     X: NDArray[np.floating],
 ) -> NDArray[np.int32]:
-    """Leaf that each row reaches in each tree, (trees, n)."""
+    """Return the leaf that each row of X reaches in each tree, (trees, n)."""
     leaves = np.empty((len(roots), len(X)), dtype=np.int32)
-    done = is_leaf(nodes)
+    leaf = is_leaf(nodes)
     for tree, root in enumerate(roots):
-        place = np.full(len(X), root, dtype=np.int32)
-        moving = np.flatnonzero(~done[place])
+        position = np.full(len(X), root, dtype=np.int32)
+        moving = np.flatnonzero(~leaf[position])
         while len(moving):
-            place[moving] = _step(nodes, subsets, X, moving, place[moving])
-            moving = moving[~done[place[moving]]]
-        leaves[tree] = place
+            position[moving] = next_nodes(nodes, subsets, X, moving, position[moving])
+            moving = moving[~leaf[position[moving]]]
+        leaves[tree] = position
     return leaves
 
 
-def _step(
+def next_nodes(
     nodes: NDArray[np.void],
     subsets: NDArray[np.uint64],
     X: NDArray[np.floating],
     rows: NDArray[np.intp],
-    place: NDArray[np.int32],
+    splits: NDArray[np.int32],
 ) -> NDArray[np.int32]:
-    here = nodes[place]
+    """Return the children (m,) to which the nodes `splits` (m,) send the rows `rows` (m,) of X."""
+    here = nodes[splits]
     feature = here["feature"]
     x = X[rows, feature & INDEX].astype(np.float64)
     left = x <= here["threshold"]
     category = np.flatnonzero(feature & CATEGORICAL)
     if len(category):
         subset = here["threshold"][category].astype(np.intp)
+        # What is no code, such as 256 or a fraction, is in no subset.
         is_code = (x[category] >= 0) & (x[category] < 256) & (x[category] == np.floor(x[category]))
         code = np.where(is_code, x[category], 0).astype(np.uint64)
         bits = subsets[subset, (code >> np.uint64(6)).astype(np.intp)] >> (code & np.uint64(63))

@@ -1,14 +1,14 @@
-"""A frozen forest: boosted sums, averaged distributions and votes are one kind of model.
+"""A frozen forest: trees whose outputs are summed, averaged or counted as votes.
 
-All trees lie in one array of node records, each tree's nodes together and in the order of
-`roots`; children come after their parent. Every node has values, inner nodes too: they are the
-best answer of a walk that has come no further.
+All trees lie in one array of node records, the nodes of each tree together, trees in the order of
+`roots`, children after their parent. Inner nodes have values too: they are the best prediction for
+a walk that has come no further.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, ClassVar, Self
@@ -16,10 +16,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thrifty.model.base import Frozen, Price
+from thrifty.model.base import Frozen, Price, sealed
 from thrifty.model.forest.descent import descend
-from thrifty.model.forest.nodes import INDEX, audit_forest, empty_nodes, is_leaf
-from thrifty.model.forest.walk import ForestWalk, Outline
+from thrifty.model.forest.nodes import (
+    CATEGORICAL,
+    INDEX,
+    MISSING_LEFT,
+    audit_forest,
+    empty_nodes,
+    is_leaf,
+)
+from thrifty.model.forest.walk import ForestLists, ForestWalk, Split
 from thrifty.model.links import apply_link
 
 __all__ = ["Forest"]
@@ -35,23 +42,41 @@ class Forest(Frozen):
 
     Parameters
     ----------
-    nodes : array of `thrifty.model.forest.nodes.NODE`
+    nodes : array (nodes,) of `thrifty.model.forest.nodes.NODE`
         The nodes of all trees.
-    values : array (nodes, 1) or (nodes, k)
-        What a tree adds when a row ends at a node: one number to the output of its tree, or
-        a number to each of the k outputs.
-    roots : array (trees,)
+    values : array (nodes, 1) or (nodes, k) of float64
+        What a tree adds when a row ends at a node: one number to the output of the tree, or a
+        number to each of the k outputs.
+    roots : array (trees,) of int64
         First node of each tree, increasing.
-    outputs : array (trees,)
+    outputs : array (trees,) of int64
         Output that each tree adds to, where `values` has one column.
-    base : array (k,)
+    base : array (k,) of float64
         Where the sums start.
     link : {"sum", "sigmoid", "hinge", "softmax", "mean", "vote"}
         How outputs become scores; "mean" and "vote" average over the trees.
     n_features : int
-        Columns of the table.
+        Number of columns of the table.
     subsets : array (s, 4) of uint64
         Sets of category codes, 256 bits each.
+
+    Examples
+    --------
+    A tree that reads feature 0 and, unless it is positive, feature 2:
+
+    >>> import numpy as np
+    >>> from thrifty.model import Forest
+    >>> from thrifty.model.forest.nodes import empty_nodes
+    >>> nodes = empty_nodes(5)
+    >>> nodes[0], nodes[1] = (0.0, 1, 0), (0.0, 3, 2)
+    >>> values = np.array([[0.0], [-1.0], [5.0], [-2.0], [0.5]])
+    >>> forest = Forest(nodes, values, np.array([0]), np.array([0]), np.array([10.0]), "sum", 3)
+    >>> X = np.array([[1.0, 7.0, -1.0], [-1.0, 7.0, -1.0]])
+    >>> forest.score(X)
+    array([15.,  8.])
+    >>> forest.used(X)
+    array([[ True, False, False],
+           [ True, False,  True]])
     """
 
     kind: ClassVar[str] = "forest"
@@ -66,13 +91,8 @@ class Forest(Frozen):
     subsets: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((0, 4), dtype=np.uint64))
 
     def __post_init__(self) -> None:
-        # Frozen in earnest; and a kernel compiled for read-only arrays serves files and fits alike.
         for name in ARRAYS:
-            object.__setattr__(self, name, _sealed(getattr(self, name)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy is built anew, so that its arrays are read-only too.
-        return type(self), tuple(getattr(self, name.name) for name in fields(self))
+            object.__setattr__(self, name, sealed(getattr(self, name)))
 
     @classmethod
     def constant(cls, outputs: ArrayLike, link: str, n_features: int) -> Self:
@@ -93,30 +113,31 @@ class Forest(Frozen):
 
     @property
     def n_scores(self) -> int:
-        """Two classes need one output where the link makes two probabilities of it."""
+        """Number of classes; 1 for a forest that predicts values."""
+        # Two classes need only one output where the link makes two probabilities of it.
         return 2 if len(self.base) == 1 and self.link in ("sigmoid", "hinge") else len(self.base)
 
     def score(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Class probabilities (n, K), or values (n,) for the link "sum"."""
+        """Return class probabilities (n, K), or values (n,) for the link "sum"."""
         return apply_link(self.link, self.raw(X))
 
     def raw(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Outputs (n, k) before the link."""
+        """Return the outputs (n, k) before the link."""
         return self._run(X, outputs=True, paths=False)[0]
 
     def used(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Which features each row touched, (n, n_features)."""
-        return self.spread(self._run(X, outputs=False, paths=True)[1])
+        """Return which features each row touches, (n, n_features)."""
+        return self.unpack_paths(self._run(X, outputs=False, paths=True)[1])
 
     def score_and_used(
         self, X: NDArray[np.floating]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Both in one pass over the trees."""
+        """Return `score` and `used` from one pass over the trees."""
         raw, words = self._run(X, outputs=True, paths=True)
-        return apply_link(self.link, raw), self.spread(words)
+        return apply_link(self.link, raw), self.unpack_paths(words)
 
     def evaluations(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
-        """Every row is sent down every tree."""
+        """Return the number of trees for each row, (n,): every row goes down every tree."""
         return np.full(len(X), len(self.roots), dtype=np.int64)
 
     @property
@@ -126,28 +147,28 @@ class Forest(Frozen):
 
     @property
     def support(self) -> NDArray[np.bool_]:
-        """The features of all splits."""
+        """Which features some split reads, (n_features,)."""
         support = np.zeros(self.n_features, dtype=bool)
         support[self.features] = True
         return support
 
     def walk(self, price: Price | None = None) -> ForestWalk:
-        """Start one example."""
-        return ForestWalk(self._outline, price or (lambda feature: 0.0))
+        """Start one example; it requests what its trees wait for."""
+        return ForestWalk(self.as_lists, price or (lambda feature: 0.0))
 
     def leaves(self, X: NDArray[np.floating], first: int = 0) -> NDArray[np.int32]:
-        """Leaf that each row reaches in each tree from tree `first` on, (trees, n)."""
+        """Return the leaf of each row in each tree from tree `first` on, (trees, n)."""
         roots = self.roots[first:]
         if not find_spec("numba"):
             return descend(self.nodes, self.subsets, roots, X)
         from thrifty.kernels import descent
 
         leaves = np.empty((len(roots), len(X)), dtype=np.int32)
-        descent.descend(self.nodes, self._categories, roots, _sealed(X), leaves)
+        descent.descend(self.nodes, self._subsets_or_none, roots, sealed(X), leaves)
         return leaves
 
     def prefix(self, trees: int) -> Forest:
-        """The forest of the first `trees` trees; shares the arrays of this one."""
+        """Return the forest of the first `trees` trees, which shares the arrays of this one."""
         last = self.roots[trees] if trees < len(self.roots) else len(self.nodes)
         return Forest(
             self.nodes[:last],
@@ -161,50 +182,32 @@ class Forest(Frozen):
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a model file keeps."""
+        """Return what a model file keeps."""
         plain = {"link": self.link, "n_features": self.n_features}
         return plain, {name: getattr(self, name) for name in ARRAYS}
 
     @classmethod
     def build(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Audit what a model file holds, then build."""
+        """Check what a model file holds, then build the model."""
         audit_forest(plain, arrays)
         return cls(**arrays, link=plain["link"], n_features=plain["n_features"])
 
     @cached_property
     def features(self) -> NDArray[np.int64]:
-        """Features that any split of the forest reads, increasing."""
+        """Features that some split reads, increasing."""
         splits = self.nodes[~is_leaf(self.nodes)]
         return np.unique(splits["feature"] & INDEX).astype(np.int64)
 
-    def _run(
-        self, X: NDArray[np.floating], *, outputs: bool, paths: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
-        if X.ndim != 2 or X.shape[1] != self.n_features:
-            raise ValueError(f"the model reads {self.n_features} columns, got shape {X.shape}")
-        raw = np.tile(self.base, (len(X), 1)) if outputs else np.empty((len(X), 0))
-        words = np.zeros((len(X), self.paths.shape[1] if paths else 0), dtype=np.uint64)
-        run = _run_kernel if find_spec("numba") else _run_plain
-        run(self, _sealed(X), raw, words)
-        if self.link in ("mean", "vote"):
-            raw /= max(len(self.roots), 1)
-        return raw, words
-
-    @property
-    def _categories(self) -> NDArray[np.uint64] | None:
-        """The subsets for the kernels, which are faster without any."""
-        return self.subsets if len(self.subsets) else None
-
     @cached_property
-    def _addends(self) -> NDArray[np.float64]:
-        """What each node adds to the outputs: its values, or its vote for the largest."""
+    def contributions(self) -> NDArray[np.float64]:
+        """What a tree adds to the outputs at each node: its values, or its vote for the largest."""
         if self.link != "vote":
             return self.values
-        return _sealed(np.eye(self.values.shape[1])[self.values.argmax(axis=1)])
+        return sealed(np.eye(self.values.shape[1])[self.values.argmax(axis=1)])
 
     @cached_property
     def paths(self) -> NDArray[np.uint64]:
-        """Features read on the way to each node, as bits in the order of `features`."""
+        """Features read on the way to each node: a row of bits, in the order of `features`."""
         paths = np.zeros((len(self.nodes), -(-len(self.features) // 64)), dtype=np.uint64)
         bit = np.searchsorted(self.features, self.nodes["feature"] & INDEX)
         leaf = is_leaf(self.nodes)
@@ -220,8 +223,8 @@ class Forest(Frozen):
             level = level[~leaf[level]]
         return paths
 
-    def spread(self, words: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Bits in the order of `features` as a table (n, n_features)."""
+    def unpack_paths(self, words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return rows of bits, as in `paths`, as a table of features (n, n_features)."""
         used = np.zeros((len(words), self.n_features), dtype=bool)
         count = len(self.features)
         if count:
@@ -230,50 +233,58 @@ class Forest(Frozen):
         return used
 
     @cached_property
-    def _outline(self) -> Outline:
-        return Outline.of(
-            self.nodes, self.subsets, self.roots, self.outputs, self._addends, self.base, self.link
+    def as_lists(self) -> ForestLists:
+        """The forest as Python lists, for walks."""
+        bits = np.unpackbits(self.subsets.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+        subsets = [frozenset(np.flatnonzero(row).tolist()) for row in bits]
+        splits: list[Split | None] = []
+        for node, (threshold, child, feature) in enumerate(self.nodes.tolist()):
+            if child == node:
+                splits.append(None)
+                continue
+            codes = subsets[int(threshold)] if feature & CATEGORICAL else None
+            missing_left = bool(feature & MISSING_LEFT)
+            splits.append(Split(feature & INDEX, threshold, child, missing_left, codes))
+        return ForestLists(
+            splits, self.roots.tolist(), self.outputs, self.contributions, self.base, self.link
         )
 
+    @property
+    def _subsets_or_none(self) -> NDArray[np.uint64] | None:
+        """The subsets for the kernels, which are faster without any."""
+        return self.subsets if len(self.subsets) else None
 
-def _sealed(array: NDArray[Any]) -> NDArray[Any]:
-    """A contiguous read-only view."""
-    view = np.ascontiguousarray(array).view()
-    view.setflags(write=False)
-    return view
+    def _run(
+        self, X: NDArray[np.floating], *, outputs: bool, paths: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
+        """Send rows down all trees; return outputs (n, k) and path bits (n, words), if wanted."""
+        self.check_columns(X)
+        raw = np.tile(self.base, (len(X), 1)) if outputs else np.empty((len(X), 0))
+        words = np.zeros((len(X), self.paths.shape[1] if paths else 0), dtype=np.uint64)
+        if find_spec("numba"):
+            # Imported here: a program that only walks never pays for loading Numba.
+            from thrifty.kernels.descent import run_forest
+            from thrifty.kernels.threads import blocks, run
 
+            table = sealed(X)
 
-def _run_kernel(
-    forest: Forest,
-    X: NDArray[np.floating],
-    raw: NDArray[np.float64],
-    words: NDArray[np.uint64],
-) -> None:
-    # Imported here: a program that only walks never pays for loading Numba.
-    from thrifty.kernels.descent import run_forest
-    from thrifty.kernels.threads import blocks, run
+            def run_block(first: int, last: int) -> None:
+                rows = slice(first, last)
+                run_forest(
+                    self.nodes, self._subsets_or_none, self.roots, self.outputs,
+                    self.contributions, self.paths, table[rows], raw[rows], words[rows],
+                )  # fmt: skip
 
-    def task(first: int, last: int) -> None:
-        rows = slice(first, last)
-        run_forest(
-            forest.nodes, forest._categories, forest.roots, forest.outputs, forest._addends,
-            forest.paths, X[rows], raw[rows], words[rows],
-        )  # fmt: skip
-
-    run(task, blocks(len(X), ROWS_PER_BLOCK))
-
-
-def _run_plain(
-    forest: Forest,
-    X: NDArray[np.floating],
-    raw: NDArray[np.float64],
-    words: NDArray[np.uint64],
-) -> None:
-    leaves = descend(forest.nodes, forest.subsets, forest.roots, X)
-    for leaf, output in zip(leaves, forest.outputs, strict=True):
-        if raw.shape[1] and forest.values.shape[1] == 1:
-            raw[:, output] += forest._addends[leaf, 0]
-        elif raw.shape[1]:
-            raw += forest._addends[leaf]
-        if words.shape[1]:
-            words |= forest.paths[leaf]
+            run(run_block, blocks(len(X), ROWS_PER_BLOCK))
+        else:
+            leaves = descend(self.nodes, self.subsets, self.roots, X)
+            for leaf, output in zip(leaves, self.outputs, strict=True):
+                if outputs and self.values.shape[1] == 1:
+                    raw[:, output] += self.contributions[leaf, 0]
+                elif outputs:
+                    raw += self.contributions[leaf]
+                if paths:
+                    words |= self.paths[leaf]
+        if self.link in ("mean", "vote"):
+            raw /= max(len(self.roots), 1)
+        return raw, words

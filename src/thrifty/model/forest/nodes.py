@@ -1,13 +1,8 @@
-"""The record of one tree node, 16 bytes, and how to read it.
+"""The record of one tree node, 16 bytes, and the checks before a file's arrays become a forest.
 
-A split sends a value x to `child` if x <= threshold, else to `child + 1`; on a categorical
-feature `threshold` is the number of a subset of codes and x goes to `child` if it is in it. A
-missing value goes to `child` if MISSING_LEFT is set. A leaf is its own child.
-
-What must hold before arrays from a file become a forest.
-
-Children after their parent, each with one parent, each tree in its own range: then the nodes are
-trees, and no walk can loop or leave the arrays.
+A split sends a value x to node `child` if x <= threshold, else to `child + 1`. On a categorical
+feature, `threshold` is the number of a subset of codes, and x goes to `child` if it is in the
+subset. A missing value goes to `child` if MISSING_LEFT is set. A leaf is its own child.
 """
 
 from __future__ import annotations
@@ -25,25 +20,12 @@ __all__ = ["CATEGORICAL", "INDEX", "MISSING_LEFT", "NODE", "audit_forest", "empt
 
 NODE = np.dtype([("threshold", "<f8"), ("child", "<i4"), ("feature", "<i4")])
 
+# The field `feature` holds two flags, and the index of the column in the bits below them.
 MISSING_LEFT = 1 << 30
 CATEGORICAL = 1 << 29
 INDEX = CATEGORICAL - 1
 
-
-def empty_nodes(n: int) -> NDArray[np.void]:
-    """`n` leaves. A leaf sends every value, missing or not, to itself: scoring needs no test."""
-    nodes = np.empty(n, dtype=NODE)
-    nodes["threshold"] = np.inf
-    nodes["child"] = np.arange(n)
-    nodes["feature"] = MISSING_LEFT
-    return nodes
-
-
-def is_leaf(nodes: NDArray[np.void]) -> NDArray[np.bool_]:
-    """Which nodes are leaves."""
-    return np.asarray(nodes["child"] == np.arange(len(nodes)))
-
-
+# Type and number of dimensions of the arrays of a forest.
 LAYOUT = {
     "nodes": (NODE, 1),
     "values": (np.dtype("<f8"), 2),
@@ -54,55 +36,88 @@ LAYOUT = {
 }
 
 
+def empty_nodes(n: int) -> NDArray[np.void]:
+    """Return `n` leaves. A leaf sends every value, missing or not, to itself.
+
+    Examples
+    --------
+    >>> from thrifty.model.forest.nodes import empty_nodes, is_leaf
+    >>> nodes = empty_nodes(3)
+    >>> nodes[0] = (2.5, 1, 4)  # feature 4: values up to 2.5 go to node 1, others to node 2
+    >>> is_leaf(nodes)
+    array([False,  True,  True])
+    """
+    nodes = np.empty(n, dtype=NODE)
+    nodes["threshold"] = np.inf
+    nodes["child"] = np.arange(n)
+    nodes["feature"] = MISSING_LEFT
+    return nodes
+
+
+def is_leaf(nodes: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Return which nodes are leaves, (n,)."""
+    return np.asarray(nodes["child"] == np.arange(len(nodes)))
+
+
 def audit_forest(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Raise `BundleError` unless `Forest` can be built from these and is a forest."""
-    for problems in (_layout(plain, arrays), _shapes(plain, arrays), _trees(plain, arrays)):
-        raise_all(BundleError, "forest", list(problems))
+    """Raise `BundleError` unless a `Forest` can be built from these.
+
+    Children come after their parent, every node but a root has one parent, and a tree keeps to
+    its own range of nodes. So the nodes are trees, and no row can loop or leave the arrays.
+    """
+    raise_all(BundleError, "forest", _array_problems(plain, arrays))
+    raise_all(BundleError, "forest", list(_tree_problems(plain, arrays)))
 
 
-def _layout(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+def _array_problems(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> list[str]:
+    """Return what is wrong with entries, types and shapes."""
+    problems = []
     if set(plain) != {"link", "n_features"}:
-        yield f"expected the entries link and n_features, got {sorted(map(str, plain))}"
+        problems.append(f"expected the entries link and n_features, got {sorted(map(str, plain))}")
     elif not isinstance(plain["link"], str) or plain["link"] not in LINKS:
-        yield f"unknown link {plain['link']!r}"
+        problems.append(f"unknown link {plain['link']!r}")
     elif type(plain["n_features"]) is not int or not 0 < plain["n_features"] <= INDEX:
-        yield f"n_features is {plain['n_features']!r}"
+        problems.append(f"n_features is {plain['n_features']!r}")
     if set(arrays) != set(LAYOUT):
-        yield f"expected the arrays {sorted(LAYOUT)}, got {sorted(arrays)}"
-        return
-    for name, (dtype, ndim) in LAYOUT.items():
-        if arrays[name].dtype != dtype or arrays[name].ndim != ndim:
-            yield f"{name} must be {ndim}-d of {dtype}"
-
-
-def _shapes(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    nodes, values, base = arrays["nodes"], arrays["values"], arrays["base"]
+        problems.append(f"expected the arrays {sorted(LAYOUT)}, got {sorted(arrays)}")
+    else:
+        for name, (dtype, ndim) in LAYOUT.items():
+            if arrays[name].dtype != dtype or arrays[name].ndim != ndim:
+                problems.append(f"{name} must be {ndim}-d of {dtype}")
+    if problems:
+        return problems
+    link, nodes, values, base = plain["link"], arrays["nodes"], arrays["values"], arrays["base"]
     wide = values.shape[1] == len(base)
     if len(values) != len(nodes) or not (wide or values.shape[1] == 1):
-        yield f"values have shape {values.shape} for {len(nodes)} nodes, {len(base)} outputs"
-    single = {"sum": True, "sigmoid": True, "hinge": len(base) == 1}.get(plain["link"], False)
+        problems.append(
+            f"values have shape {values.shape} for {len(nodes)} nodes, {len(base)} outputs"
+        )
+    single = {"sum": True, "sigmoid": True, "hinge": len(base) == 1}.get(link, False)
     if len(base) < 1 or single != (len(base) == 1):
-        yield f"link {plain['link']!r} does not go with {len(base)} outputs"
-    if plain["link"] in ("mean", "vote") and not wide:
-        yield f"link {plain['link']!r} needs a value for each output"
+        problems.append(f"link {link!r} does not go with {len(base)} outputs")
+    if link in ("mean", "vote") and not wide:
+        problems.append(f"link {link!r} needs a value for each output")
     if arrays["outputs"].shape != arrays["roots"].shape:
-        yield "roots and outputs differ in length"
+        problems.append("roots and outputs differ in length")
     elif np.any((arrays["outputs"] < 0) | (arrays["outputs"] > len(base) - values.shape[1])):
-        yield "a tree adds to an output that does not exist"
+        problems.append("a tree adds to an output that does not exist")
     if arrays["subsets"].shape[1] != 4:
-        yield "a subset must have 256 bits"
+        problems.append("a subset must have 256 bits")
     if not (np.isfinite(values).all() and np.isfinite(base).all()):
-        yield "values must be finite"
+        problems.append("values must be finite")
+    return problems
 
 
-def _trees(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    nodes, roots = arrays["nodes"], arrays["roots"]
+def _tree_problems(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+    """Yield what keeps nodes of the right types from being trees that read this table."""
+    nodes, roots, n_features = arrays["nodes"], arrays["roots"], plain["n_features"]
     ends = np.append(roots[1:], len(nodes))
-    starts = roots[0] == 0 if len(roots) else len(nodes) == 0
-    if not starts or np.any(ends <= roots):
+    starts_at_0 = roots[0] == 0 if len(roots) else len(nodes) == 0
+    if not starts_at_0 or np.any(ends <= roots):
         yield "roots must start at 0 and increase"
         return
-    split = np.flatnonzero(~is_leaf(nodes))
+    leaf = is_leaf(nodes)
+    split = np.flatnonzero(~leaf)
     child = nodes["child"][split].astype(np.int64)
     end = ends[np.searchsorted(roots, split, side="right") - 1] if len(split) else child
     if np.any((child <= split) | (child + 1 >= end)):
@@ -111,19 +126,14 @@ def _trees(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iter
         np.sort(np.concatenate([child, child + 1, roots])), np.arange(len(nodes))
     ):
         yield "every node but a root must have one parent"
-    yield from _splits(nodes[split], plain["n_features"], len(arrays["subsets"]))
-    leaf = nodes[is_leaf(nodes)]
-    if np.any(leaf["feature"] != MISSING_LEFT) or not np.all(np.isposinf(leaf["threshold"])):
-        yield "a leaf must not ask for a feature"
-
-
-def _splits(splits: NDArray[np.void], n_features: int, n_subsets: int) -> Iterator[str]:
-    feature, threshold = splits["feature"], splits["threshold"]
+    feature, threshold = nodes["feature"][split], nodes["threshold"][split]
     if np.any(feature < 0) or np.any((feature & INDEX) >= n_features):
         yield f"a split reads a feature beyond the {n_features} of the table"
+    subset = threshold[(feature & CATEGORICAL) != 0]
     if not np.isfinite(threshold).all():
         yield "thresholds must be finite"
-        return
-    subset = threshold[(feature & CATEGORICAL) != 0]
-    if np.any((subset != np.floor(subset)) | (subset < 0) | (subset >= n_subsets)):
+    elif np.any((subset != np.floor(subset)) | (subset < 0) | (subset >= len(arrays["subsets"]))):
         yield "a split names a subset that does not exist"
+    is_plain = (nodes["feature"] == MISSING_LEFT) & np.isposinf(nodes["threshold"])
+    if not np.all(is_plain[leaf]):
+        yield "a leaf must not ask for a feature"

@@ -1,8 +1,9 @@
-"""One example walking down a forest, asking for values as trees need them.
+"""One example walking down a forest, requesting values as the trees need them.
 
-Every tree stands at a node and waits for its feature. A value moves all trees that wait for it,
-on through every further value already told. All features that trees wait for will be read
-whatever the answers, so all of them are asked at once, in the order of trees freed per price.
+Every tree stands at a node and waits for the feature of that node. A value moves all trees that
+wait for it, and on through all further values already known. Each feature that a tree waits for
+will be read whatever the other values are, so all of them are requested at once, in the order of
+trees moved per price.
 
 This is plain Python on lists on purpose: a value moves a handful of trees, and one NumPy call
 costs as much as ten steps here.
@@ -11,133 +12,108 @@ costs as much as ten steps here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.model.base import Price, Walk
-from thrifty.model.forest.nodes import CATEGORICAL, INDEX, MISSING_LEFT
 from thrifty.model.links import apply_link
 
-__all__ = ["ForestWalk", "Outline"]
+__all__ = ["ForestLists", "ForestWalk", "Split"]
 
 
-# Feature, threshold, left child, whether a missing value goes left, codes that go left.
-Split = tuple[int, float, int, bool, frozenset[int] | None]
+class Split(NamedTuple):
+    """One split of a tree; see `thrifty.model.forest.nodes` for what it does."""
+
+    feature: int
+    threshold: float
+    child: int
+    missing_left: bool
+    codes: frozenset[int] | None
+    """Categories that go left; None if the feature is a number."""
 
 
 @dataclass(frozen=True, eq=False)
-class Outline:
-    """A forest as lists, made once and shared by all its walks; a leaf is None."""
+class ForestLists:
+    """A forest as Python lists, made once and shared by all walks.
+
+    Attributes
+    ----------
+    splits : list of Split or None
+        All nodes; a leaf is None.
+    roots : list of int
+        Root of each tree.
+    outputs : int array (trees,)
+        Output that each tree adds to, where `contributions` has one column.
+    contributions : array (nodes, 1) or (nodes, k)
+        What a tree adds to the outputs while it stands at a node.
+    base : array (k,)
+        Where the sums start.
+    link : str
+        How outputs become scores.
+    """
 
     splits: list[Split | None]
     roots: list[int]
-    waiting: dict[int, list[int]]
-    addends: NDArray[np.float64]
-    terms: NDArray[np.int64]
     outputs: NDArray[np.int64]
+    contributions: NDArray[np.float64]
     base: NDArray[np.float64]
     link: str
 
-    @classmethod
-    def of(
-        cls,
-        nodes: NDArray[np.void],
-        subsets: NDArray[np.uint64],
-        roots: NDArray[np.int64],
-        outputs: NDArray[np.int64],
-        addends: NDArray[np.float64],
-        base: NDArray[np.float64],
-        link: str,
-    ) -> Self:
-        """Outline of the arrays of a forest."""
-        codes = [_members(row) for row in subsets]
-        records = [node.item() for node in nodes]
-        splits = [_split(node, codes, *record) for node, record in enumerate(records)]
-        waiting = _waiting(splits, roots.tolist())
-        terms = np.arange(1, len(roots) + 1)
-        return cls(splits, roots.tolist(), waiting, addends, terms, outputs, base, link)
+    @cached_property
+    def waiting(self) -> dict[int, list[int]]:
+        """Trees that wait for each feature at their roots."""
+        waiting: dict[int, list[int]] = {}
+        for tree, root in enumerate(self.roots):
+            split = self.splits[root]
+            if split is not None:
+                waiting.setdefault(split.feature, []).append(tree)
+        return waiting
 
-    def part(self, trees: slice, base: NDArray[np.float64]) -> Outline:
-        """Some of the trees, whose sums start from `base`."""
-        roots, outputs = self.roots[trees], self.outputs[trees]
-        waiting = _waiting(self.splits, roots)
-        terms = self.terms[: len(roots)]
-        return Outline(self.splits, roots, waiting, self.addends, terms, outputs, base, self.link)
-
-
-def _waiting(splits: list[Split | None], roots: list[int]) -> dict[int, list[int]]:
-    """Trees that wait for each feature at their roots."""
-    waiting: dict[int, list[int]] = {}
-    for tree, root in enumerate(roots):
-        split = splits[root]
-        if split is not None:
-            waiting.setdefault(split[0], []).append(tree)
-    return waiting
-
-
-def _split(
-    node: int, codes: list[frozenset[int]], threshold: float, child: int, field: int
-) -> Split | None:
-    if child == node:
-        return None
-    subset = codes[int(threshold)] if field & CATEGORICAL else None
-    return field & INDEX, threshold, child, bool(field & MISSING_LEFT), subset
-
-
-def _members(words: NDArray[np.uint64]) -> frozenset[int]:
-    bits = np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
-    return frozenset(np.flatnonzero(bits).tolist())
+    def part(self, trees: slice, base: NDArray[np.float64]) -> ForestLists:
+        """Return some of the trees, with sums that start from `base` (k,)."""
+        return replace(self, roots=self.roots[trees], outputs=self.outputs[trees], base=base)
 
 
 class ForestWalk(Walk):
-    """The walk of a `Forest`."""
+    """The walk of a `Forest`.
 
-    def __init__(self, outline: Outline, price: Price) -> None:
-        self._outline = outline
+    Attributes
+    ----------
+    _position : list of int
+        Node where each tree stands.
+    _waiting : dict
+        Trees that wait for each feature; those of no feature have reached a leaf.
+    _read, _unread : dict
+        Values that some tree has read, and values that none has asked for yet.
+    """
+
+    def __init__(self, lists: ForestLists, price: Price) -> None:
+        self._lists = lists
         self._price = price
-        self._place = outline.roots.copy()
-        self._waiting = {feature: trees.copy() for feature, trees in outline.waiting.items()}
+        self._position = lists.roots.copy()
+        self._waiting = {feature: trees.copy() for feature, trees in lists.waiting.items()}
         self._read: dict[int, float] = {}
-        self._idle: dict[int, float] = {}
+        self._unread: dict[int, float] = {}
 
     @property
     def asks(self) -> tuple[int, ...]:
-        """All features that trees wait for, most trees freed per price first."""
+        """All features that trees wait for, most trees moved per price first."""
         price = self._price
-        # Price per tree, so that what is free comes first; ties go by position.
+        # Price per tree, so that free features come first; ties go by position.
         ranked = sorted([(price(j) / len(trees), j) for j, trees in self._waiting.items()])
         return tuple([feature for _, feature in ranked])
 
     def tell(self, values: Mapping[int, float]) -> None:
-        """Take values and move every tree as far as they allow."""
-        self._idle.update(values)
+        """Take values, requested or not, and move every tree as far as they allow."""
+        self._unread.update(values)
         for feature in values:
             trees = self._waiting.pop(feature, None)
             if trees is not None:
                 self._move(trees)
-
-    def _move(self, trees: list[int]) -> None:
-        splits, place, read, idle = self._outline.splits, self._place, self._read, self._idle
-        waiting = self._waiting
-        for tree in trees:
-            node = place[tree]
-            split = splits[node]
-            while split is not None:
-                feature, threshold, child, left, subset = split
-                x = read.get(feature)
-                if x is None:
-                    if feature not in idle:
-                        waiting.setdefault(feature, []).append(tree)
-                        break
-                    x = read[feature] = idle.pop(feature)
-                if x == x:
-                    left = x <= threshold if subset is None else x in subset
-                node = child if left else child + 1
-                split = splits[node]
-            place[tree] = node
 
     @property
     def touched(self) -> tuple[int, ...]:
@@ -146,26 +122,47 @@ class ForestWalk(Walk):
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        """Scores of the nodes where the trees stand."""
-        return np.atleast_1d(apply_link(self._outline.link, self.raw)[0])
+        """Scores from the nodes where the trees stand."""
+        return np.atleast_1d(apply_link(self._lists.link, self.raw)[0])
 
     @property
     def raw(self) -> NDArray[np.float64]:
         """Outputs (1, k) before the link."""
-        outline = self._outline
-        terms = np.zeros((len(self._place) + 1, len(outline.base)))
-        terms[0] = outline.base
-        if outline.addends.shape[1] == 1:
-            terms[outline.terms, outline.outputs] = outline.addends[self._place, 0]
+        lists, trees = self._lists, len(self._position)
+        terms = np.zeros((trees + 1, len(lists.base)))
+        terms[0] = lists.base
+        if lists.contributions.shape[1] == 1:
+            terms[np.arange(1, trees + 1), lists.outputs] = lists.contributions[self._position, 0]
         else:
-            terms[1:] = outline.addends[self._place]
+            terms[1:] = lists.contributions[self._position]
         # Summed tree by tree, as the batch adds, so that the last score has the same bits.
         raw = terms.cumsum(axis=0)[-1:]
-        if outline.link in ("mean", "vote"):
-            raw /= max(len(self._place), 1)
+        if lists.link in ("mean", "vote"):
+            raw /= max(trees, 1)
         return raw
 
     @property
     def evaluations(self) -> int:
-        """Trees that have reached a leaf."""
-        return len(self._place) - sum(len(trees) for trees in self._waiting.values())
+        """Number of trees that have reached a leaf."""
+        return len(self._position) - sum(len(trees) for trees in self._waiting.values())
+
+    def _move(self, trees: list[int]) -> None:
+        """Move some trees as far as known values lead them, and let them wait there."""
+        splits, position, waiting = self._lists.splits, self._position, self._waiting
+        read, unread = self._read, self._unread
+        for tree in trees:
+            node = position[tree]
+            split = splits[node]
+            while split is not None:
+                feature, threshold, child, left, codes = split
+                x = read.get(feature)
+                if x is None:
+                    if feature not in unread:
+                        waiting.setdefault(feature, []).append(tree)
+                        break
+                    x = read[feature] = unread.pop(feature)
+                if x == x:  # not missing
+                    left = x <= threshold if codes is None else x in codes
+                node = child if left else child + 1
+                split = splits[node]
+            position[tree] = node

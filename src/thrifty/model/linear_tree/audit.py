@@ -1,108 +1,108 @@
-"""What must hold before arrays from a file become a tree of linear models."""
+"""Checks that the entries and arrays of a model file pass before they become a `LinearTree`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, raise_all
-from thrifty.model.kernel_machine import ENCODING
+from thrifty.model.file_checks import (
+    ENCODING_LAYOUT,
+    count_problems,
+    encoding_problems,
+    entry_problems,
+    finite_problems,
+    layout_problems,
+    magnitude_problems,
+    shape_problems,
+)
 
-__all__ = ["OWN", "audit_linear_tree"]
+__all__ = ["FILE_ARRAYS", "audit_linear_tree"]
 
-OWN = ("left", "right", "starts", "slots", "route", "threshold", "weights", "bias")
-WHOLE = ("left", "right", "starts", "slots", "columns", "codes")
-FLAT = dict.fromkeys((*OWN, *ENCODING), 1)
-DIMENSIONS = {**FLAT, "weights": 2, "bias": 2}
-ENTRIES = {"link", "n_features", "parts"}
-# Outputs that go with each link.
+# Fields of a `LinearTree` that are arrays, and what a model file calls them.
+FILE_ARRAYS = {
+    "left": "left",
+    "right": "right",
+    "starts": "starts",
+    "inputs": "slots",
+    "route": "route",
+    "threshold": "threshold",
+    "weights": "weights",
+    "bias": "bias",
+}
+LAYOUT = {
+    "left": ("<i8", 1),
+    "right": ("<i8", 1),
+    "starts": ("<i8", 1),
+    "slots": ("<i8", 1),
+    "route": ("<f8", 1),
+    "threshold": ("<f8", 1),
+    "weights": ("<f8", 2),
+    "bias": ("<f8", 2),
+}
+# Fewest and most outputs that go with each link.
 OUTPUTS = {"sum": (1, 1), "sigmoid": (1, 1), "hinge": (1, 2**20), "softmax": (2, 2**20)}
-MOST = 2**20
-# Numbers reach 1e30 at most (see Encoding): weights up to this never make a sum infinite.
-LARGEST = 1e200
+# Encoded numbers are at most 1e30 (see `Encoding`), so with weights up to this no sum overflows.
+LARGEST_WEIGHT = 1e200
 
 
 def audit_linear_tree(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Raise `BundleError` unless a `LinearTree` can be built from these and can be read.
+    """Raise `BundleError` unless a `LinearTree` can be built from these and be scored.
 
-    The forest that a tree may weigh has an audit of its own.
+    The forest whose trees may be the inputs is not checked here but when it is built.
     """
-    for problems in (_layout, _shapes, _nodes, _values):
-        raise_all(BundleError, "tree of linear models", list(problems(plain, arrays)))
-
-
-def _layout(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    if set(plain) != ENTRIES:
-        yield f"expected the entries {sorted(ENTRIES)}, got {sorted(map(str, plain))}"
-        return
+    heading = "linear tree"
+    raise_all(BundleError, heading, [*entry_problems(plain, ("link", "n_features", "parts"))])
+    problems = [*count_problems(plain, {"n_features": 1})]
     if not isinstance(plain["link"], str) or plain["link"] not in OUTPUTS:
-        yield f"unknown link {plain['link']!r}"
-    if type(plain["n_features"]) is not int or not 0 < plain["n_features"] <= MOST:
-        yield f"n_features is {plain['n_features']!r}"
+        problems.append(f"unknown link {plain['link']!r}")
+    has_forest = bool(plain["parts"])
     if not isinstance(plain["parts"], list) or len(plain["parts"]) > 1:
-        yield "the parts must be a list of one forest, or empty"
-        return
-    names = {*OWN} if plain["parts"] else {*OWN, *ENCODING}
-    own = {name for name in arrays if not (plain["parts"] and "/" in name)}
-    if own != names:
-        yield f"expected the arrays {sorted(names)}, got {sorted(own)}"
-        return
-    for name in sorted(names):
-        dtype = np.dtype("<i8" if name in WHOLE else "<f8")
-        if arrays[name].dtype != dtype or arrays[name].ndim != DIMENSIONS[name]:
-            yield f"{name} must be {DIMENSIONS[name]}-d of {dtype}"
+        problems.append("the parts must be a list of one forest, or empty")
+    else:
+        own = {name: a for name, a in arrays.items() if not (has_forest and "/" in name)}
+        problems += layout_problems(own, LAYOUT if has_forest else {**LAYOUT, **ENCODING_LAYOUT})
+    raise_all(BundleError, heading, problems)
 
-
-def _shapes(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    nodes, outputs = arrays["bias"].shape
-    weighed = len(arrays["slots"])
-    due: dict[str, tuple[int, ...]] = dict.fromkeys(("left", "right", "threshold"), (nodes,))
-    due |= {"starts": (nodes + 1,), "route": (weighed,), "weights": (weighed, outputs)}
-    if "columns" in arrays:
-        due |= dict.fromkeys(ENCODING, arrays["columns"].shape)
-    for name, shape in due.items():
-        if arrays[name].shape != shape:
-            yield f"{name} has shape {arrays[name].shape} where {shape} is due"
+    (nodes, outputs), m = arrays["bias"].shape, len(arrays["slots"])
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("left", "right", "threshold"), (nodes,))
+    shapes |= {"starts": (nodes + 1,), "route": (m,), "weights": (m, outputs)}
+    if not has_forest:
+        shapes |= dict.fromkeys(ENCODING_LAYOUT, arrays["columns"].shape)
+    problems = [*shape_problems(arrays, shapes)]
     fewest, most = OUTPUTS[plain["link"]]
     if not fewest <= outputs <= most:
-        yield f"link {plain['link']!r} does not go with {outputs} outputs"
+        problems.append(f"link {plain['link']!r} does not go with {outputs} outputs")
     if not nodes:
-        yield "a tree needs a root"
+        problems.append("a tree needs a root")
+    raise_all(BundleError, heading, problems)
+
+    _check_nodes(heading, arrays)
+
+    problems = [*finite_problems(arrays, own)]
+    problems += magnitude_problems(arrays, ("route", "weights", "bias"), LARGEST_WEIGHT)
+    if not has_forest:
+        q = len(arrays["columns"])
+        if np.any((arrays["slots"] < 0) | (arrays["slots"] >= q)):
+            problems.append(f"a node reads beyond the {q} encoded columns")
+        problems += encoding_problems(arrays, plain["n_features"])
+    raise_all(BundleError, heading, problems)
 
 
-def _nodes(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    starts, count = arrays["starts"], len(arrays["left"])
-    ends = starts[0] == 0 and starts[-1] == len(arrays["slots"])
-    if not ends or np.any(np.diff(starts) < 0):
-        yield "starts must go from 0 to the number of slots"
+def _check_nodes(heading: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise `BundleError` unless the nodes form one tree, parents before children."""
+    starts, count, problems = arrays["starts"], len(arrays["left"]), []
+    if starts[0] != 0 or starts[-1] != len(arrays["slots"]) or np.any(np.diff(starts) < 0):
+        problems.append("starts must increase from 0 to the number of inputs")
     number = np.arange(count)
     for name in ("left", "right"):
         child = arrays[name]
         if np.any((child < -1) | (child >= count) | ((child >= 0) & (child <= number))):
-            yield f"a {name} child lies before its parent or outside the tree"
+            problems.append(f"a {name} child lies before its parent or outside the tree")
     children = np.concatenate([arrays["left"], arrays["right"]])
     if not np.array_equal(np.sort(children[children >= 0]), number[1:]):
-        yield "every node but the root must have one parent"
-
-
-def _values(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    for name, array in arrays.items():
-        if name in DIMENSIONS and not np.isfinite(array).all():
-            yield f"{name} must be finite"
-    for name in ("route", "weights", "bias"):
-        if np.any(np.abs(arrays[name]) > LARGEST):
-            yield f"{name} must be at most {LARGEST:g}"
-    if "columns" not in arrays:
-        return
-    columns = arrays["columns"]
-    if np.any((arrays["slots"] < 0) | (arrays["slots"] >= len(columns))):
-        yield f"a node weighs a slot beyond the {len(columns)} of the encoding"
-    if np.any((columns < 0) | (columns >= plain["n_features"])):
-        yield f"a slot reads a column beyond the {plain['n_features']} of the table"
-    if np.any(arrays["codes"] < -1):
-        yield "a slot stands for a category that does not exist"
-    if np.any(arrays["scales"] <= 0):
-        yield "scales must be positive"
+        problems.append("every node but the root must have one parent")
+    raise_all(BundleError, heading, problems)

@@ -1,7 +1,7 @@
-"""One example walking down a tree of linear models, node by node.
+"""The walk of one example down a `LinearTree`, node by node.
 
-A node weighs all its numbers at once, so all that it misses is asked for at once. The answer so
-far is that of the last node that was completed; before the root is, its bias.
+A node reads all its inputs at once, so the walk asks for everything that the node lacks at once.
+The scores so far are those of the last node that was completed; before that, of the root's bias.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from thrifty.model.links import apply_link
 
 __all__ = ["LinearTreeWalk"]
 
-ALONE = np.zeros(1, dtype=np.intp)
+ONLY_ROW = np.zeros(1, dtype=np.intp)
 
 
 class LinearTreeWalk(Walk):
@@ -27,12 +27,12 @@ class LinearTreeWalk(Walk):
     ----------
     nodes : sequence of LinearNode
         Node 0 is the root.
-    spent : sequence of int
+    exit_evaluations : sequence of int
         Evaluations of an example that has completed each node.
     link : str
-        How answers become scores.
+        Maps outputs to scores.
     n_features : int
-        Columns of the table.
+        Number of columns of the table.
     price : callable
         What a feature would cost now.
     """
@@ -40,67 +40,64 @@ class LinearTreeWalk(Walk):
     def __init__(
         self,
         nodes: Sequence[LinearNode],
-        spent: Sequence[int],
+        exit_evaluations: Sequence[int],
         link: str,
         n_features: int,
         price: Price,
     ) -> None:
-        self._nodes, self._spent, self._link = nodes, spent, link
+        self._nodes, self._exit_evaluations, self._link = nodes, exit_evaluations, link
         self._price = price
-        self._told: dict[int, float] = {}
+        self._values: dict[int, float] = {}
         self._row = np.full((1, n_features), np.nan)
         self._read: dict[int, None] = {}
-        self._raw = nodes[0].bias[np.newaxis]
+        self._outputs = nodes[0].bias[np.newaxis]
         self._evaluations = 0
         self._node = 0
-        self._errand = nodes[0].slots.start(price)
-        self._go()
+        self._request = nodes[0].inputs.start(price)
+        self._descend()
 
     @property
     def asks(self) -> tuple[int, ...]:
-        """What the node where it stands misses; nothing once the example has left the tree."""
-        return self._errand.asks
+        """Features that the current node lacks; empty once the example has left the tree."""
+        return self._request.asks
 
     def tell(self, values: Mapping[int, float]) -> None:
-        """Take values, and go down as far as they allow."""
-        self._told.update(values)
+        """Take values, requested or not, and go down as far as they allow."""
+        self._values.update(values)
         if self._node >= 0:
-            self._errand.tell(values)
-            self._go()
+            self._request.tell(values)
+            self._descend()
 
     @property
     def touched(self) -> tuple[int, ...]:
         """Features read so far, in the order of first reading."""
-        return tuple(dict.fromkeys([*self._read, *self._errand.touched]))
+        return tuple(dict.fromkeys([*self._read, *self._request.touched]))
 
     @property
     def scores(self) -> NDArray[np.float64]:
         """Scores of the last node that was completed."""
-        return np.atleast_1d(apply_link(self._link, self._raw)[0])
+        return np.atleast_1d(apply_link(self._link, self._outputs)[0])
 
     @property
     def evaluations(self) -> int:
         """Evaluations of the nodes completed so far."""
         return self._evaluations
 
-    def _go(self) -> None:
-        """Pass from node to node as long as nothing is missing."""
-        while not self._errand.asks:
-            follows = self._complete(self._nodes[self._node])
-            self._evaluations = self._spent[self._node]
-            self._node = follows
-            if follows < 0:
+    def _descend(self) -> None:
+        """Evaluate node after node, as long as the values at hand suffice."""
+        while not self._request.asks:
+            node = self._nodes[self._node]
+            for feature in self._request.touched:
+                self._row[0, feature] = self._values[feature]
+            Z = node.inputs.read(self._row, ONLY_ROW)
+            self._outputs = node.outputs(Z)
+            self._evaluations = self._exit_evaluations[self._node]
+            if node.is_leaf:
+                self._node = -1
+            else:
+                self._node = node.right if node.goes_right(Z)[0] else node.left
+            if self._node < 0:
                 return
-            self._read.update(dict.fromkeys(self._errand.touched))
-            self._errand = self._nodes[follows].slots.start(self._price)
-            self._errand.tell(self._told)
-
-    def _complete(self, node: LinearNode) -> int:
-        """Answer at `node`; where the example goes from there."""
-        for feature in self._errand.touched:
-            self._row[0, feature] = self._told[feature]
-        Z = node.slots.read(self._row, ALONE)
-        self._raw = node.answer(Z)
-        if node.is_leaf:
-            return -1
-        return node.right if node.goes_right(Z)[0] else node.left
+            self._read.update(dict.fromkeys(self._request.touched))
+            self._request = self._nodes[self._node].inputs.start(self._price)
+            self._request.tell(self._values)

@@ -1,100 +1,123 @@
-"""What must hold before arrays from a file become neighbors."""
+"""Checks of the entries and arrays of model files with `Neighbors` or `LocalGaussians`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, raise_all
-from thrifty.model.sequential.additive_terms import Terms
+from thrifty.model.file_checks import (
+    entry_problems,
+    finite_problems,
+    layout_problems,
+    shape_problems,
+)
+from thrifty.model.sequential.additive_terms import AdditiveTerms
 
-__all__ = ["audit_neighbors", "layout_problems", "order_problems", "plain_problems"]
+__all__ = ["audit_local_gaussians", "audit_neighbors", "purchase_problems"]
 
 Arrays = Mapping[str, NDArray[Any]]
 
-LAYOUT = {
-    **{"rows": ("<f8", 2), "labels": ("<i8", 1), "unit": ("<f8", 1), "category": ("|b1", 1)},
-    **{"toll": ("<f8", 1), "group": ("<i8", 1), "entry": ("<f8", 1), "order": ("<i8", 1)},
-    **{"offset": ("<f8", 1), "center": ("<f8", 1), "slope": ("<f8", 2), "starts": ("<i8", 1)},
-    **{"edges": ("<f8", 1), "steps": ("<f8", 2), "absent": ("<f8", 2)},
+# By the names in a model file: "toll" and "entry" are the weighted prices of features and groups.
+PURCHASE_LAYOUT = {
+    "unit": ("<f8", 1),
+    "toll": ("<f8", 1),
+    "group": ("<i8", 1),
+    "entry": ("<f8", 1),
+    "order": ("<i8", 1),
 }
+TERMS_LAYOUT = {
+    "offset": ("<f8", 1),
+    "center": ("<f8", 1),
+    "slope": ("<f8", 2),
+    "starts": ("<i8", 1),
+    "edges": ("<f8", 1),
+    "steps": ("<f8", 2),
+    "absent": ("<f8", 2),
+}
+NEIGHBORS_LAYOUT = {
+    "rows": ("<f8", 2),
+    "labels": ("<i8", 1),
+    "category": ("|b1", 1),
+    **PURCHASE_LAYOUT,
+    **TERMS_LAYOUT,
+}
+GAUSSIANS_LAYOUT = {
+    "places": ("<f8", 2),
+    "labels": ("<i8", 1),
+    "center": ("<f8", 1),
+    **PURCHASE_LAYOUT,
+}
+# Categories are codes of one byte.
+MAX_CODE = 255
 
 
 def audit_neighbors(plain: Mapping[str, Any], arrays: Arrays) -> None:
-    """Raise `BundleError` unless `Neighbors` can be built from these."""
-    raise_all(BundleError, "neighbors", list(layout_problems(arrays, LAYOUT)))
-    terms = Terms(**{name: arrays[name] for name in Terms.names()})
-    for problems in (terms.problems(), _shapes(terms, arrays), _values(terms, plain, arrays)):
-        raise_all(BundleError, "neighbors", list(problems))
+    """Raise `BundleError` unless `Neighbors` can be built from these and be scored."""
+    heading = "neighbors"
+    problems = [*entry_problems(plain, ("k", "threshold", "adaptive"))]
+    raise_all(BundleError, heading, [*problems, *layout_problems(arrays, NEIGHBORS_LAYOUT)])
+    terms = AdditiveTerms(**{field.name: arrays[field.name] for field in fields(AdditiveTerms)})
+    raise_all(BundleError, heading, [*terms.problems()])
 
+    rows, labels, category = arrays["rows"], arrays["labels"], arrays["category"]
+    n, d = rows.shape
+    problems = [] if n else ["there must be at least one training row"]
+    shapes = {"rows": (n, terms.n_features), "labels": (n,)}
+    shapes |= dict.fromkeys(("unit", "category", "toll", "group"), (terms.n_features,))
+    raise_all(BundleError, heading, [*problems, *shape_problems(arrays, shapes)])
 
-def layout_problems(arrays: Arrays, layout: Mapping[str, tuple[str, int]]) -> Iterator[str]:
-    """Arrays that are absent, unknown, or of another type than `layout` tells."""
-    if set(arrays) != set(layout):
-        yield f"expected the arrays {sorted(layout)}, got {sorted(arrays)}"
-        return
-    for name, (dtype, ndim) in layout.items():
-        if arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != ndim:
-            yield f"{name} must be {ndim}-d of {dtype}"
-
-
-def _shapes(terms: Terms, arrays: Arrays) -> Iterator[str]:
-    n, d = arrays["rows"].shape
-    if n < 1 or d != terms.n_features:
-        yield f"{n} rows of {d} columns for terms of {terms.n_features}"
-    if arrays["labels"].shape != (n,):
-        yield f"{len(arrays['labels'])} labels for {n} rows"
-    for name in ("unit", "category", "toll", "group"):
-        if arrays[name].shape != (terms.n_features,):
-            yield f"{name} has {len(arrays[name])} entries for {terms.n_features} features"
-
-
-def _values(terms: Terms, plain: Mapping[str, Any], arrays: Arrays) -> Iterator[str]:
-    labels, rows, category = arrays["labels"], arrays["rows"], arrays["category"]
+    problems = [*purchase_problems(plain, arrays, d)]
     if np.any((labels < 0) | (labels >= terms.n_classes)):
-        yield f"a label is not one of the {terms.n_classes} classes"
-    yield from order_problems(arrays, terms.n_features)
+        problems.append(f"a label is not one of the {terms.n_classes} classes")
     if not arrays["unit"][category].all():
-        yield "unequal categories must be apart"
+        problems.append("unequal categories must have a positive distance")
     if np.isinf(rows).any():
-        yield "rows must be finite or missing"
+        problems.append("rows must be finite or missing")
     codes = rows[:, category][~np.isnan(rows[:, category])]
-    if np.any(codes != np.clip(np.floor(codes), 0, 255)):
-        yield "a category must be a code"
-    if {"k", "adaptive"} <= set(plain):
-        yield from _near_problems(plain, len(labels))
-    yield from plain_problems(plain, ("k", "threshold", "adaptive"))
+    if np.any(codes != np.clip(np.floor(codes), 0, MAX_CODE)):
+        problems.append(f"categories must be codes from 0 to {MAX_CODE}")
+    if type(plain["k"]) is not int or not 1 <= plain["k"] <= n:
+        problems.append(f"k is {plain['k']!r}, expected a whole number from 1 to {n}")
+    if type(plain["adaptive"]) is not bool:
+        problems.append(f"adaptive is {plain['adaptive']!r}, expected true or false")
+    raise_all(BundleError, heading, problems)
 
 
-def order_problems(arrays: Arrays, d: int) -> Iterator[str]:
-    """What is wrong with the order, the tolls and the groups of d features."""
+def audit_local_gaussians(plain: Mapping[str, Any], arrays: Arrays) -> None:
+    """Raise `BundleError` unless `LocalGaussians` can be built from these and be scored."""
+    heading = "local gaussians"
+    problems = [*entry_problems(plain, ("ridge", "threshold"))]
+    raise_all(BundleError, heading, [*problems, *layout_problems(arrays, GAUSSIANS_LAYOUT)])
+
+    n, d = arrays["places"].shape
+    shapes = dict.fromkeys(("center", "unit", "toll", "group"), (d,))
+    problems = [*shape_problems(arrays, {**shapes, "labels": (n,)})]
+    raise_all(BundleError, heading, problems)
+
+    problems = [*finite_problems(arrays, ("places", "center"))]
+    problems += purchase_problems(plain, arrays, d)
+    classes = np.unique(arrays["labels"])
+    if len(classes) < 2 or not np.array_equal(classes, np.arange(len(classes))):
+        problems.append("the labels must be classes from 0 on, two at least, each with a row")
+    raise_all(BundleError, heading, problems)
+
+
+def purchase_problems(plain: Mapping[str, Any], arrays: Arrays, d: int) -> Iterator[str]:
+    """Yield what is wrong with the order, the weighted prices and the thresholds of d features."""
     order, group = arrays["order"], arrays["group"]
     if np.any((order < 0) | (order >= d)) or len(np.unique(order)) < len(order):
-        yield f"the order must have each of its features once, of {d}"
+        yield f"order must name features from 0 to {d - 1}, each at most once"
     if np.any((group < -1) | (group >= len(arrays["entry"]))):
         yield "a feature is in a group that does not exist"
     for name in ("unit", "toll", "entry"):
         if not (np.isfinite(arrays[name]) & (arrays[name] >= 0)).all():
             yield f"{name} must be finite and not negative"
-
-
-def plain_problems(plain: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:
-    """What is wrong with the plain entries, which must be `names`; floats must be sound."""
-    if set(plain) != set(names):
-        yield f"expected the entries {sorted(names)}, got {sorted(map(str, plain))}"
-        return
-    for name in {"threshold", "ridge"} & set(names):
-        value = plain[name]
-        if type(value) is not float or not 0 <= value < math.inf:
-            yield f"{name} is {value!r}"
-
-
-def _near_problems(plain: Mapping[str, Any], n: int) -> Iterator[str]:
-    if type(plain["k"]) is not int or not 1 <= plain["k"] <= n:
-        yield f"k is {plain['k']!r} for {n} rows"
-    if type(plain["adaptive"]) is not bool:
-        yield f"adaptive is {plain['adaptive']!r}"
+    for name in ("threshold", "ridge"):
+        if name in plain and (type(plain[name]) is not float or not 0 <= plain[name] < math.inf):
+            yield f"{name} is {plain[name]!r}, expected a number from 0 up"

@@ -1,174 +1,117 @@
-"""Class-wise Gaussian models of what is not bought, fitted anew around each example.
+"""VoC: Gaussian models of the features that are not bought, fitted anew around each example.
 
-The rival of `Neighbors` in Nan 2018, sec. 2.4: the value of a classifier (T. Gao and D. Koller, 2011).
-For each class, the features not bought are regressed on the bought ones, with weights that fall
-with the distance to the example. The Gaussians around these lines tell how likely a value is in
-each class, so they update the class probabilities when it comes, and before that how sure one can
-expect to be with it.
-
-One example among local Gaussians: what it expects of each feature, class by class.
+The value of classifier (Gao and Koller 2011) with the settings of Nan 2018, sec. 2.4. For each
+class, the remaining features are regressed on the bought ones, with weights that decrease with the
+distance of the training rows to the example. The Gaussians around these regressions give the
+likelihood of a value in each class. They update the class probabilities when a value arrives, and
+they predict how confident the example will be with it before it is bought.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.errors import BundleError, raise_all
 from thrifty.model.base import sealed
-from thrifty.model.sequential.audit import layout_problems, order_problems, plain_problems
-from thrifty.model.sequential.base import Asking, Trail
+from thrifty.model.sequential.audit import audit_local_gaussians
+from thrifty.model.sequential.base import SequentialModel, SequentialState, Step
 
-__all__ = ["GaussianTrail", "LocalGaussians"]
+__all__ = ["GaussianState", "LocalGaussians"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
-# Standard scores beyond this count as this far.
-FAR = 1e6
-# Least variance of a feature within a class: a column may be constant around an example.
-LEAST_VARIANCE = 1e-2
-# Where expectations over a Gaussian are evaluated, and the weights of these places.
+# Standard scores are clipped to this, so that log-densities stay finite.
+MAX_STANDARD_SCORE = 1e6
+# Smallest variance of a standardized feature: it may be constant around an example.
+MIN_VARIANCE = 1e-2
+# Smallest weight of a training row, so that a class without near rows keeps a regression.
+MIN_ROW_WEIGHT = 1e-6
+# Ridge of the intercepts: only there to keep the linear systems regular.
+INTERCEPT_RIDGE = 1e-9
+# Gauss-Hermite quadrature: where expectations over a Gaussian are evaluated, and the weights.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
-
-
-class GaussianTrail(Trail):
-    """The value of each feature for one example, step by step."""
-
-    def __init__(self, model: LocalGaussians) -> None:
-        super().__init__(model.prior, None)
-        self._model = model
-        self._square = np.zeros(len(model.labels))
-        self._log = np.log(model.prior)
-        self._values: list[float] = []
-        if model.starts:
-            self._look()
-
-    def take(self, value: float) -> None:
-        """Take the value of the feature that is wanted: update classes, distances and outlook."""
-        model, feature = self._model, self.wants
-        assert feature is not None
-        self.bought.append(feature)
-        score = (value - model.center[feature]) * model.unit[feature]
-        if np.isnan(value):
-            self._values.append(0.0)
-        else:
-            score = min(max(score, -FAR), FAR)
-            self._values.append(score)
-            place = int(np.flatnonzero(self._rest == feature)[0])
-            self._log = _normal((self._log + self._density(score)[:, place])[:, np.newaxis])[:, 0]
-            self._square += (model.places[:, feature] - score) ** 2
-        sure = float(np.exp(self._log.max()))
-        self.seen.append((sure, sure, int(self._log.argmax())))
-        self.wants = None
-        if not sure > model.threshold and len(self.bought) < len(model.order):
-            self._look()
-
-    def _look(self) -> None:
-        """Fit the Gaussians of what is left, and want the feature of the largest value."""
-        model = self._model
-        self._rest = model.order[~np.isin(model.order, self.bought)]
-        weight = self._weights()
-        fits = [self._fit(places, weight[rows]) for rows, places in model.members]
-        self._mean, self._variance = (np.array(part) for part in zip(*fits, strict=True))
-        opened = np.isin(model.group[self._rest], model.group[self.bought])
-        fee = np.append(model.entry, 0.0)[model.group[self._rest]]
-        toll = model.toll[self._rest] + np.where(opened, 0.0, fee)
-        self.wants = int(self._rest[np.argmax(self._expected() - toll)])
-
-    def _fit(self, places: Floats, weight: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance of what is left, by locally weighted regression on one class."""
-        known = np.column_stack([np.ones(len(places)), places[:, self.bought]])
-        left = places[:, self._rest]
-        heavy = known * weight[:, np.newaxis]
-        penalty = np.full(known.shape[1], self._model.ridge)
-        penalty[0] = 1e-9
-        slope = np.linalg.solve(heavy.T @ known + np.diag(penalty), heavy.T @ left)
-        residual = left - known @ slope
-        variance = (weight @ residual**2) / weight.sum()
-        return np.array([1.0, *self._values]) @ slope, np.maximum(variance, LEAST_VARIANCE)
-
-    def _weights(self) -> Floats:
-        """Fall with the distance; the bandwidth is the median distance to the training rows."""
-        width = float(np.median(self._square))
-        # At least a trace: a class that is far away keeps a regression.
-        return np.exp(-self._square / (2.0 * width or 1.0)) + 1e-6
-
-    def _density(self, scores: float | Floats) -> Floats:
-        """Log-density of standard scores of the features left, class by class, (..., K, r)."""
-        gap = scores - self._mean
-        return np.asarray(-0.5 * (gap**2 / self._variance + np.log(2 * math.pi * self._variance)))
-
-    def _expected(self) -> Floats:
-        """How probable the class will be, on average, after each feature left."""
-        spread = np.sqrt(self._variance)[:, np.newaxis]
-        scores = self._mean[:, np.newaxis] + NODES[:, np.newaxis] * spread
-        after = self._log[:, np.newaxis] + self._density(scores[:, :, np.newaxis])
-        sure = np.exp(_normal(after).max(axis=-2))
-        return np.asarray(np.einsum("k,q,kqr->r", np.exp(self._log), WEIGHTS, sure))
-
-
-def _normal(log: Floats) -> Floats:
-    """Logarithms of probabilities that add up to 1 over the classes, the last axis but one."""
-    top = log.max(axis=-2, keepdims=True)
-    return np.asarray(log - (top + np.log(np.exp(log - top).sum(axis=-2, keepdims=True))))
-
-
-Whole = NDArray[np.int64]
-
-LAYOUT = {
-    **{"places": ("<f8", 2), "labels": ("<i8", 1), "center": ("<f8", 1), "unit": ("<f8", 1)},
-    **{"toll": ("<f8", 1), "group": ("<i8", 1), "entry": ("<f8", 1), "order": ("<i8", 1)},
+# Fields of `LocalGaussians` that are arrays, and what a model file calls them.
+FILE_ARRAYS = {
+    "standard_scores": "places",
+    "labels": "labels",
+    "center": "center",
+    "unit": "unit",
+    "weighted_price": "toll",
+    "group": "group",
+    "weighted_group_price": "entry",
+    "order": "order",
 }
 
 
 @dataclass(frozen=True, eq=False)
-class LocalGaussians(Asking):
-    """A classifier that buys the feature with which it expects to be surest.
+class LocalGaussians(SequentialModel):
+    """A classifier that buys the feature with which it expects to be most confident.
 
     Parameters
     ----------
-    places : array (n, d)
+    standard_scores : float array (n, d)
         Training rows as standard scores, 0 for missing values.
     labels : int array (n,)
-        Their classes.
-    center, unit : arrays (d,)
-        How a value becomes a standard score: (value - center) * unit.
-    toll, group, entry : arrays (d,), (d,), (g,)
-        What a feature, and the first of a group (-1: in none), loses in the choice.
+        Classes of the training rows.
+    center, unit : float arrays (d,)
+        The standard score of a value is ``(value - center) * unit``.
+    weighted_price : float array (d,)
+        What a feature loses in the choice.
+    group : int array (d,)
+        Group of each feature; -1 for none.
+    weighted_group_price : float array (g,)
+        What the first feature of a group loses in addition.
     order : int array (m,)
         Features that may be bought; earlier ones win ties.
     ridge : float
-        Regularization of the regressions.
+        L2 penalty of the regressions.
     threshold : float
-        A row stops when its class is more probable than this.
+        A row stops when its most probable class is more probable than this.
+
+    Examples
+    --------
+    Two classes around -2 and 2 in the first feature, and alike in the second. A row at 2 needs only
+    the first one, a row halfway buys both.
+
+    >>> import numpy as np
+    >>> from thrifty.model.sequential import LocalGaussians
+    >>> rows = np.array([[-2.5, 1], [-1.5, -1], [-2, 0], [2.5, -1], [1.5, 1], [2, 0]])
+    >>> model = LocalGaussians(rows, np.array([0, 0, 0, 1, 1, 1]), np.zeros(2), np.ones(2),
+    ...                        np.zeros(2), np.full(2, -1), np.zeros(0), np.arange(2), ridge=0.5,
+    ...                        threshold=0.9)
+    >>> X = np.array([[2.0, 0.0], [0.0, 0.0]])
+    >>> model.used(X)
+    array([[ True, False],
+           [ True,  True]])
+    >>> model.score(X).round(2)
+    array([[0. , 1. ],
+           [0.5, 0.5]])
     """
 
     kind: ClassVar[str] = "local-gaussians"
 
-    places: Floats
-    labels: Whole
+    standard_scores: Floats
+    labels: Ints
     center: Floats
     unit: Floats
-    toll: Floats
-    group: Whole
-    entry: Floats
-    order: Whole
+    weighted_price: Floats
+    group: Ints
+    weighted_group_price: Floats
+    order: Ints
     ridge: float
     threshold: float
 
     def __post_init__(self) -> None:
-        for name in LAYOUT:
+        for name in FILE_ARRAYS:
             object.__setattr__(self, name, sealed(getattr(self, name)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
@@ -177,48 +120,116 @@ class LocalGaussians(Asking):
 
     @cached_property
     def prior(self) -> Floats:  # type: ignore[override]
-        """Shares of the classes."""
+        """(K,): class frequencies of the training rows."""
         return sealed(np.bincount(self.labels) / len(self.labels))
 
     @cached_property
-    def members(self) -> list[tuple[NDArray[np.intp], Floats]]:
-        """Positions and standard scores of the rows of each class."""
+    def class_rows(self) -> list[tuple[NDArray[np.intp], Floats]]:
+        """For each class, the positions of its training rows and their standard scores."""
         rows = [np.flatnonzero(self.labels == label) for label in range(len(self.prior))]
-        return [(some, self.places[some]) for some in rows]
+        return [(members, self.standard_scores[members]) for members in rows]
 
-    def trail(self) -> GaussianTrail:
-        """Start one example."""
-        return GaussianTrail(self)
+    def start(self) -> GaussianState:
+        """Return the state of a new example."""
+        return GaussianState(self)
 
-    def until(self, threshold: float) -> Self:
-        """The same with another threshold."""
+    def with_threshold(self, threshold: float) -> Self:
+        """Return the same model with another threshold."""
         return replace(self, threshold=float(threshold))
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a model file keeps."""
+        """Return what a model file keeps, by the names of `FILE_ARRAYS`."""
         plain = {"ridge": self.ridge, "threshold": self.threshold}
-        return plain, {name: getattr(self, name) for name in LAYOUT}
+        return plain, {key: getattr(self, name) for name, key in FILE_ARRAYS.items()}
 
     @classmethod
     def build(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Audit what a model file holds, then build."""
-        raise_all(BundleError, "local gaussians", list(layout_problems(arrays, LAYOUT)))
-        raise_all(BundleError, "local gaussians", list(_problems(plain, arrays)))
-        return cls(**{**arrays, **plain})
+        """Check what a model file holds, then build the model from it."""
+        audit_local_gaussians(plain, arrays)
+        own: dict[str, Any] = {name: arrays[key] for name, key in FILE_ARRAYS.items()}
+        return cls(**own, **plain)
 
 
-def _problems(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    n, d = arrays["places"].shape
-    labels = arrays["labels"]
-    if labels.shape != (n,) or n < 2 or len(np.unique(labels)) != labels.max() + 1:
-        yield "every class needs a row, and every row a class from 0 on"
-    elif labels.min() < 0 or labels.max() < 1:
-        yield "there must be two classes at least"
-    for name in ("center", "unit", "toll", "group"):
-        if arrays[name].shape != (d,):
-            yield f"{name} has {len(arrays[name])} entries for {d} features"
-    for name in ("places", "center"):
-        if not np.isfinite(arrays[name]).all():
-            yield f"{name} must be finite"
-    yield from order_problems(arrays, d)
-    yield from plain_problems(plain, ("ridge", "threshold"))
+class GaussianState(SequentialState):
+    """The class probabilities of one example, and the Gaussians of its remaining features.
+
+    Parameters
+    ----------
+    model : LocalGaussians
+    """
+
+    def __init__(self, model: LocalGaussians) -> None:
+        super().__init__(model.prior, None)
+        self._model = model
+        self._squared_distances = np.zeros(len(model.labels))
+        self._log_p = np.log(model.prior)
+        self._scores_bought: list[float] = []
+        if model.buys_anything:
+            self._choose()
+
+    def observe(self, value: float) -> None:
+        """Take the value of the next feature, update the classes, and stop or choose again."""
+        model, feature = self._model, self.next_feature
+        assert feature is not None
+        self.bought.append(feature)
+        if np.isnan(value):  # says nothing about the class
+            self._scores_bought.append(0.0)
+        else:
+            score = (value - model.center[feature]) * model.unit[feature]
+            score = min(max(score, -MAX_STANDARD_SCORE), MAX_STANDARD_SCORE)
+            self._scores_bought.append(score)
+            column = int(np.flatnonzero(self._rest == feature)[0])
+            updated = self._log_p + self._log_density(score)[:, column]
+            self._log_p = _normalize(updated[:, np.newaxis])[:, 0]
+            self._squared_distances += (model.standard_scores[:, feature] - score) ** 2
+        p_correct = float(np.exp(self._log_p.max()))
+        self.history.append(Step(p_correct, p_correct, int(self._log_p.argmax())))
+        self.next_feature = None
+        if not p_correct > model.threshold and len(self.bought) < len(model.order):
+            self._choose()
+
+    def _choose(self) -> None:
+        """Fit the Gaussians of the remaining features, and choose the one of the largest value."""
+        model = self._model
+        self._rest = model.order[~np.isin(model.order, self.bought)]
+        # The bandwidth is the median distance to the training rows.
+        bandwidth = float(np.median(self._squared_distances))
+        weights = np.exp(-self._squared_distances / (2.0 * bandwidth or 1.0)) + MIN_ROW_WEIGHT
+        fits = [self._regress(scores, weights[rows]) for rows, scores in model.class_rows]
+        self._mean, self._variance = (np.array(part) for part in zip(*fits, strict=True))
+
+        # Expected probability of the most probable class after each feature, by quadrature.
+        deviation = np.sqrt(self._variance)[:, np.newaxis]
+        scores = self._mean[:, np.newaxis] + NODES[:, np.newaxis] * deviation
+        after = self._log_p[:, np.newaxis] + self._log_density(scores[:, :, np.newaxis])
+        p_correct = np.exp(_normalize(after).max(axis=-2))
+        expected = np.einsum("k,q,kqr->r", np.exp(self._log_p), WEIGHTS, p_correct)
+        value = np.asarray(expected) - model.price_now(self._rest, self.bought)
+        self.next_feature = int(self._rest[np.argmax(value)])
+
+    def _regress(self, scores: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """Return mean and variance, (r,) each, of the remaining features in one class.
+
+        By locally weighted ridge regression of the remaining on the bought features.
+        """
+        bought = np.column_stack([np.ones(len(scores)), scores[:, self.bought]])
+        rest = scores[:, self._rest]
+        weighted = bought * weights[:, np.newaxis]
+        ridge = np.full(bought.shape[1], self._model.ridge)
+        ridge[0] = INTERCEPT_RIDGE
+        coefficients = np.linalg.solve(weighted.T @ bought + np.diag(ridge), weighted.T @ rest)
+        residual = rest - bought @ coefficients
+        variance = (weights @ residual**2) / weights.sum()
+        mean = np.array([1.0, *self._scores_bought]) @ coefficients
+        return mean, np.maximum(variance, MIN_VARIANCE)
+
+    def _log_density(self, scores: float | Floats) -> Floats:
+        """Return the log-density (..., K, r) of standard scores of the remaining features."""
+        gap = scores - self._mean
+        return np.asarray(-0.5 * (gap**2 / self._variance + np.log(2 * math.pi * self._variance)))
+
+
+def _normalize(log_p: Floats) -> Floats:
+    """Return log-probabilities (..., K, r) shifted so that they sum to 1 over the K classes."""
+    top = log_p.max(axis=-2, keepdims=True)
+    return np.asarray(log_p - (top + np.log(np.exp(log_p - top).sum(axis=-2, keepdims=True))))

@@ -1,11 +1,11 @@
-"""Training rows that help an example choose its next feature and know when to stop.
+"""FMCC: training rows near an example choose its next feature and decide when it stops.
 
-An example buys one feature at a time. The training rows nearest to it on what is bought tell how
-often the answer so far is right for rows like it, and which further feature would make it right
-for most of them (Nan 2018, ch. 2, algorithm 1). The answer itself comes from the terms of the bought
-features, never from the labels of the neighbors.
+An additive classifier predicts from whatever is bought (eq. 2.1). The training rows nearest to the
+example on the bought features, the partial neighborhood, estimate how often such a prediction is
+correct (eqs. 2.2 and 2.4) and how often it would be with one more feature (eqs. 2.3 and 2.5). The
+labels of the neighbors are never the prediction itself. Equations as in Nan 2018, ch. 2.
 
-One example among its neighbors, in plain NumPy: the walk, and the twin of the kernel.
+`NeighborState` is algorithm 1 in NumPy, for walks and as the reference of the kernel.
 """
 
 from __future__ import annotations
@@ -20,265 +20,283 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.model.base import sealed
-from thrifty.model.sequential.additive_terms import Terms
+from thrifty.model.sequential.additive_terms import AdditiveTerms
 from thrifty.model.sequential.audit import audit_neighbors
-from thrifty.model.sequential.base import Asking, Trail, Trails
+from thrifty.model.sequential.base import (
+    SequentialModel,
+    SequentialState,
+    SequentialStates,
+    Step,
+    run_row_by_row,
+)
 
-__all__ = ["NeighborTrail", "Neighbors", "leads", "smooth"]
+__all__ = ["NeighborState", "Neighbors", "has_positive_margin"]
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
-
-
-class NeighborTrail(Trail):
-    """Algorithm 1 for one example."""
-
-    def __init__(self, model: Neighbors) -> None:
-        super().__init__(model.prior, int(model.order[0]) if model.starts else None)
-        self._model = model
-        self._distance = np.zeros(len(model.labels), dtype=np.float32)
-        self._sums = model.terms.offset.copy()
-
-    def take(self, value: float) -> None:
-        """Take the value of the feature that is wanted, and look around again."""
-        model, feature = self._model, self.wants
-        assert feature is not None
-        self.bought.append(feature)
-        self._sums += model.terms.column(feature, np.array([value]))[0]
-        self._move(feature, value)
-        near = self._near()
-        sums = self._near_sums(near)
-        hits = int(leads(sums, model.labels[near]).sum())
-        estimate = hits / len(near)
-        sure = smooth(hits, len(near), len(self.prior))
-        self.seen.append((estimate, sure, _best(self._sums)))
-        self.wants = None
-        if not estimate > model.threshold and len(self.bought) < len(model.order):
-            self.wants = self._next(near, sums)
-
-    def _move(self, feature: int, value: float) -> None:
-        """Add a coordinate to all distances; a missing value adds none."""
-        model = self._model
-        if np.isnan(value):
-            return
-        row = np.zeros(model.n_features)
-        row[feature] = value
-        here, places = model.locate(row[np.newaxis])[0, feature], model.places[feature]
-        mismatch = model.mismatch[feature]
-        if mismatch > 0:
-            unequal = np.where(places >= 0, mismatch, mismatch / np.float32(2.0))
-            self._distance += np.where(places == here, np.float32(0.0), unequal)
-        else:
-            self._distance += (places - here) ** 2
-
-    def _near(self) -> NDArray[np.intp]:
-        """The k nearest rows, and all that are as near as the last of them."""
-        last = np.partition(self._distance, self._model.k - 1)[self._model.k - 1]
-        return np.flatnonzero(self._distance <= last)
-
-    def _near_sums(self, near: NDArray[np.intp]) -> Floats:
-        """Scores of rows on what is bought (eq. 2.2), added in the order of purchase."""
-        offset = np.broadcast_to(self._model.terms.offset, (len(near), 1, len(self._sums)))
-        added = self._model.row_terms[near][:, self.bought]
-        return np.concatenate([offset, added], axis=1).cumsum(axis=1)[:, -1]
-
-    def _next(self, near: NDArray[np.intp], sums: Floats) -> int:
-        """The feature with the largest estimate less its toll (eqs. 2.3 and 2.5)."""
-        model = self._model
-        if not model.adaptive:
-            return int(model.order[len(self.bought)])
-        rest = model.order[~np.isin(model.order, self.bought)]
-        ahead = sums[:, np.newaxis] + model.row_terms[near][:, rest]
-        estimate = leads(ahead, model.labels[near][:, np.newaxis]).sum(axis=0) / len(near)
-        opened = np.isin(model.group[rest], model.group[self.bought])
-        fee = np.append(model.entry, 0.0)[model.group[rest]]
-        toll = model.toll[rest] + np.where(opened, 0.0, fee)
-        return int(rest[np.argmax(estimate - toll)])
-
-
-def smooth(hits: Any, sizes: Any, n_classes: int) -> Any:
-    """Share of hits as if there had been one more row of each class, so that none is certain."""
-    return (hits + 1) / (sizes + n_classes)
-
-
-def _best(sums: Floats) -> int:
-    """The class that scores speak for (eq. 2.1)."""
-    return int(sums[0] > 0) if len(sums) == 1 else int(np.argmax(sums))
-
-
-def leads(sums: Floats, labels: Whole) -> NDArray[np.bool_]:
-    """Whether the margin is positive: the own class scores more than every other."""
-    if sums.shape[-1] == 1:
-        return np.asarray(sums[..., 0] * np.where(labels == 1, 1.0, -1.0) > 0)
-    labels = np.broadcast_to(labels, sums.shape[:-1])[..., np.newaxis]
-    others = sums.copy()
-    np.put_along_axis(others, labels, -np.inf, axis=-1)
-    return np.asarray(np.take_along_axis(sums, labels, axis=-1)[..., 0] > others.max(axis=-1))
-
+Ints = NDArray[np.int64]
 
 # Rows that one thread of the kernel takes at a time.
 ROWS_PER_BLOCK = 64
-# Farther apart than this, coordinates are equally far: squares stay within single precision.
-FAR = 1e9
-ARRAYS = ("rows", "labels", "unit", "category", "toll", "group", "entry", "order")
-SHARED = ("row_terms", "places", "prior")
+# Coordinates are clipped to this, so that their squares stay within single precision.
+MAX_COORDINATE = 1e9
+# Fields of `Neighbors` that are arrays, and what a model file calls them.
+FILE_ARRAYS = {
+    "rows": "rows",
+    "labels": "labels",
+    "unit": "unit",
+    "category": "category",
+    "weighted_price": "toll",
+    "group": "group",
+    "weighted_group_price": "entry",
+    "order": "order",
+}
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbors(Asking):
-    """A classifier of additive terms that buys features until its near rows are mostly right.
+class Neighbors(SequentialModel):
+    """An additive classifier that buys features until it is correct for most of the near rows.
 
-    Near rows are the `k` training rows with the least distance on what is bought, and all that
-    are as near as the last of them. The estimate of an answer is the share of near rows whose own
-    class leads on what is bought.
+    The near rows are the `k` training rows with the smallest distance on the bought features, and
+    all that are as close as the last of them. The estimate is the share of the near rows that have
+    a positive margin on the bought features.
 
     Parameters
     ----------
-    terms : Terms
-        What each feature adds to the scores of the classes.
-    rows : array (n, d)
+    terms : AdditiveTerms
+        The classifier: what each feature adds to the scores of the classes.
+    rows : float array (n, d)
         Training rows, NaN for missing values.
     labels : int array (n,)
-        Their classes.
-    unit : array (d,)
-        Distance per unit of a feature; squared distance of two unequal categories.
+        Classes of the training rows.
+    unit : float array (d,)
+        Distance per unit of a feature; for categories, squared distance of two unequal ones.
     category : bool array (d,)
-        Which features hold categories. A missing training value lies at the center of a column,
-        half a mismatch from any category; a missing value of an example adds no distance.
-    toll, group, entry : arrays (d,), (d,), (g,)
-        What a feature, and the first of a group (-1: in none), loses in the choice.
+        Which features hold categories. A missing training value lies at the center of its column,
+        or at half a mismatch from any category. A missing value of an example adds no distance.
+    weighted_price : float array (d,)
+        What a feature loses in the choice (alpha times its price in algorithm 1).
+    group : int array (d,)
+        Group of each feature; -1 for none.
+    weighted_group_price : float array (g,)
+        What the first feature of a group loses in addition.
     order : int array (m,)
-        Features that may be bought; the first is bought first, and earlier ones win ties.
+        Features that may be bought. The first one is always bought first; later, earlier ones win
+        ties.
     k : int
-        Least number of near rows.
+        Smallest number of near rows.
     threshold : float
-        A row stops when its estimate is above it. Before the first purchase the estimate is the
-        share of the largest class.
+        A row stops when its estimate is above. Before the first purchase the estimate is the
+        frequency of the largest class.
     adaptive : bool
-        Whether near rows choose the next feature; else it is the next in the order.
+        Whether the near rows choose the next feature; otherwise it is the next one in `order`.
 
     Examples
     --------
+    A row at 3 has two near rows that are both classified correctly by the first feature. For a row
+    at -1 only one of two is, so it buys the second feature too.
+
     >>> import numpy as np
-    >>> from thrifty.model.sequential.neighbors import Neighbors
-    >>> from thrifty.model.sequential.additive_terms import Terms
+    >>> from thrifty.model.sequential import AdditiveTerms, Neighbors
     >>> rows = np.array([[-1.0, 2.0], [-1.0, -2.0], [3.0, 5.0], [3.0, -5.0]])
     >>> model = Neighbors(
-    ...     Terms.linear(np.array([[1.0], [0.1]]), np.zeros(1), np.zeros(2)),
+    ...     AdditiveTerms.linear(np.array([[1.0], [0.1]]), np.zeros(1), np.zeros(2)),
     ...     rows, np.array([1, 0, 1, 1]), np.ones(2), np.zeros(2, bool), np.zeros(2),
     ...     np.full(2, -1), np.zeros(0), np.array([0, 1]), k=2, threshold=0.9)
-    >>> model.used(np.array([[3.0, 0.0], [-1.0, 0.0]]))  # near the last two rows all is clear
+    >>> model.used(np.array([[3.0, 0.0], [-1.0, 0.0]]))
     array([[ True, False],
            [ True,  True]])
     """
 
     kind: ClassVar[str] = "neighbors"
 
-    terms: Terms
+    terms: AdditiveTerms
     rows: Floats
-    labels: Whole
+    labels: Ints
     unit: Floats
     category: NDArray[np.bool_]
-    toll: Floats
-    group: Whole
-    entry: Floats
-    order: Whole
+    weighted_price: Floats
+    group: Ints
+    weighted_group_price: Floats
+    order: Ints
     k: int
     threshold: float
     adaptive: bool = True
 
     def __post_init__(self) -> None:
-        for name in ARRAYS:
+        for name in FILE_ARRAYS:
             object.__setattr__(self, name, sealed(getattr(self, name)))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy is built anew, so that its arrays are read-only too.
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+    def with_changes(self, **changes: Any) -> Self:
+        """Return the same model with other settings; shares what is computed from the rows.
 
-    def changed(self, **changes: Any) -> Self:
-        """The same with other settings; shares what the rows come to with this one."""
+        `terms`, `rows`, `labels`, `unit` and `category` must not be changed.
+        """
         model = replace(self, **changes)
-        for name in SHARED:
+        for name in ("row_terms", "coordinates", "prior"):
             vars(model)[name] = getattr(self, name)
         return model
 
-    def until(self, threshold: float) -> Self:
-        """The same with another threshold."""
-        return self.changed(threshold=float(threshold))
+    def with_threshold(self, threshold: float) -> Self:
+        """Return the same model with another threshold."""
+        return self.with_changes(threshold=float(threshold))
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
         """Number of columns of the table."""
         return self.terms.n_features
 
-    def trail(self) -> NeighborTrail:
-        """Start one example."""
-        return NeighborTrail(self)
+    def start(self) -> NeighborState:
+        """Return the state of a new example."""
+        return NeighborState(self)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a model file keeps."""
+        """Return what a model file keeps; it calls the weighted prices "toll" and "entry"."""
         plain = {"k": self.k, "threshold": self.threshold, "adaptive": self.adaptive}
-        return plain, {**{name: getattr(self, name) for name in ARRAYS}, **self.terms.state()}
+        arrays = {key: getattr(self, name) for name, key in FILE_ARRAYS.items()}
+        return plain, {**arrays, **self.terms.state()}
 
     @classmethod
     def build(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Audit what a model file holds, then build."""
+        """Check what a model file holds, then build the model from it."""
         audit_neighbors(plain, arrays)
-        terms = Terms(**{name: arrays[name] for name in Terms.names()})
-        rest: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
-        return cls(terms, **rest, **plain)
+        terms = AdditiveTerms(**{field.name: arrays[field.name] for field in fields(AdditiveTerms)})
+        own: dict[str, Any] = {name: arrays[key] for name, key in FILE_ARRAYS.items()}
+        return cls(terms, **own, **plain)
 
     @cached_property
     def prior(self) -> Floats:  # type: ignore[override]
-        """Shares of the classes."""
+        """(K,): class frequencies of the training rows."""
         return sealed(np.bincount(self.labels, minlength=self.terms.n_classes) / len(self.labels))
 
     @cached_property
     def row_terms(self) -> Floats:
-        """Terms of the training rows, (n, d, c)."""
-        return sealed(self.terms.of(self.rows))
+        """(n, d, c): terms of the training rows."""
+        return sealed(self.terms.evaluate(self.rows))
 
     @cached_property
-    def places(self) -> NDArray[np.float32]:
-        """Coordinates of the training rows, (d, n); a missing category is -1."""
-        places = self.locate(self.rows)
-        return sealed(np.where(np.isnan(places), -self.category.astype(np.float32), places).T)
+    def coordinates(self) -> NDArray[np.float32]:
+        """(d, n): coordinates of the training rows; -1 for a missing category."""
+        found = self.to_coordinates(self.rows)
+        return sealed(np.where(np.isnan(found), -self.category.astype(np.float32), found).T)
 
     @cached_property
     def mismatch(self) -> NDArray[np.float32]:
-        """Squared distance of unequal categories; 0 for a feature without categories."""
+        """(d,): squared distance of two unequal categories; 0 for a feature without categories."""
         return sealed(np.where(self.category, self.unit, 0.0).astype(np.float32))
 
-    def locate(self, X: Floats) -> NDArray[np.float32]:
-        """Coordinates of rows, (n, d); NaN for missing values."""
-        away = np.clip((X - self.terms.center) * self.unit, -FAR, FAR)
-        return np.where(self.category, X, away).astype(np.float32)
+    def to_coordinates(self, X: Floats) -> NDArray[np.float32]:
+        """Return the coordinates of rows, (n, d): standardized numbers, codes, NaN for missing."""
+        scaled = (X - self.terms.center) * self.unit
+        numbers = np.clip(scaled, -MAX_COORDINATE, MAX_COORDINATE)
+        return np.where(self.category, X, numbers).astype(np.float32)
 
-    def _run(self, X: Floats, found: Trails) -> None:
+    def squared_distances(self, feature: int, value: float) -> NDArray[np.float32]:
+        """Return the squared distance (n,) of each training row to a value along one feature."""
+        row = np.zeros(self.n_features)
+        row[feature] = value
+        here, there = self.to_coordinates(row[np.newaxis])[0, feature], self.coordinates[feature]
+        mismatch = self.mismatch[feature]
+        if mismatch > 0:
+            unequal = np.where(there >= 0, mismatch, mismatch / np.float32(2.0))
+            return np.where(there == here, np.float32(0.0), unequal)
+        return np.asarray((there - here) ** 2)
+
+    def _run(self, X: Floats) -> SequentialStates:
+        """Return every step of every row, by the kernel where Numba is installed."""
         if not find_spec("numba"):
-            super()._run(X, found)
-            return
-        hits, sizes = np.zeros((2, *found.feature.shape), dtype=np.int64)
-        _run_kernel(self, X, (found.feature, hits, sizes, found.winner, found.steps))
+            return run_row_by_row(self, X)
+        # Imported here: a program that only walks never has to load Numba.
+        from thrifty.kernels.neighbors import follow_rows
+        from thrifty.kernels.threads import blocks, run
+
+        states = SequentialStates.empty(len(X), len(self.order))
+        correct, sizes = np.zeros((2, *states.feature.shape), dtype=np.int64)
+        outputs = (states.feature, correct, sizes, states.predicted, states.steps)
+        rule = np.array([self.k, not self.adaptive, self.threshold])
+
+        def follow(first: int, last: int) -> None:
+            follow_rows(
+                self.coordinates, self.mismatch, self.row_terms, self.labels, self.terms.offset,
+                self.weighted_price, self.group, self.weighted_group_price, self.order, rule,
+                self.to_coordinates(X[first:last]), self.terms.evaluate(X[first:last]),
+                *(output[first:last] for output in outputs),
+            )  # fmt: skip
+
+        run(follow, blocks(len(X), ROWS_PER_BLOCK))
         taken = sizes > 0
-        found.estimate[taken] = hits[taken] / sizes[taken]
-        found.sure[taken] = smooth(hits[taken], sizes[taken], self.n_scores)
+        states.estimate[taken] = correct[taken] / sizes[taken]
+        # Smoothed as in `NeighborState`.
+        states.p_correct[taken] = (correct[taken] + 1) / (sizes[taken] + self.n_scores)
+        return states
 
 
-def _run_kernel(model: Neighbors, X: Floats, found: tuple[Whole, ...]) -> None:
-    # Imported here: a program that only walks never pays for loading Numba.
-    from thrifty.kernels.neighbors import follow_rows
-    from thrifty.kernels.threads import blocks, run
+class NeighborState(SequentialState):
+    """Algorithm 1 of Nan 2018, ch. 2, for one example.
 
-    rule = np.array([model.k, not model.adaptive, model.threshold])
-    still = (
-        model.places, model.mismatch, model.row_terms, model.labels, model.terms.offset,
-        model.toll, model.group, model.entry, model.order, rule,
-    )  # fmt: skip
+    Parameters
+    ----------
+    model : Neighbors
+    """
 
-    def task(first: int, last: int) -> None:
-        rows = X[first:last]
-        parts = (part[first:last] for part in found)
-        follow_rows(*still, model.locate(rows), model.terms.of(rows), *parts)
+    def __init__(self, model: Neighbors) -> None:
+        super().__init__(model.prior, int(model.order[0]) if model.buys_anything else None)
+        self._model = model
+        self._distances = np.zeros(len(model.labels), dtype=np.float32)
+        self._scores = model.terms.offset.copy()
 
-    run(task, blocks(len(X), ROWS_PER_BLOCK))
+    def observe(self, value: float) -> None:
+        """Take the value of the next feature, find the near rows anew, and stop or choose again."""
+        model, feature = self._model, self.next_feature
+        assert feature is not None
+        self.bought.append(feature)
+        self._scores += model.terms.evaluate_column(feature, np.array([value]))[0]
+        if not np.isnan(value):
+            self._distances += model.squared_distances(feature, value)
+
+        # The partial neighborhood: the k nearest rows, and all that are as near as the last.
+        farthest = np.partition(self._distances, model.k - 1)[model.k - 1]
+        near = np.flatnonzero(self._distances <= farthest)
+        # Scores of the near rows (eq. 2.2), added in the order of purchase as the kernel does.
+        offset = np.broadcast_to(model.terms.offset, (len(near), 1, len(self._scores)))
+        bought_terms = model.row_terms[near][:, self.bought]
+        near_scores = np.concatenate([offset, bought_terms], axis=1).cumsum(axis=1)[:, -1]
+
+        correct = int(has_positive_margin(near_scores, model.labels[near]).sum())
+        estimate = correct / len(near)  # eq. 2.4
+        # As if there had been one more near row of each class, so that nothing is certain.
+        p_correct = (correct + 1) / (len(near) + len(self.prior))
+        scores = self._scores
+        predicted = int(scores[0] > 0) if len(scores) == 1 else int(np.argmax(scores))  # eq. 2.1
+        self.history.append(Step(estimate, p_correct, predicted))
+        self.next_feature = None
+        if not estimate > model.threshold and len(self.bought) < len(model.order):
+            self.next_feature = self._choose(near, near_scores)
+
+    def _choose(self, near: NDArray[np.intp], near_scores: Floats) -> int:
+        """Return the feature with the largest estimate less its price (eqs. 2.3 and 2.5)."""
+        model = self._model
+        if not model.adaptive:
+            return int(model.order[len(self.bought)])
+        rest = model.order[~np.isin(model.order, self.bought)]
+        ahead = near_scores[:, np.newaxis] + model.row_terms[near][:, rest]
+        is_correct = has_positive_margin(ahead, model.labels[near][:, np.newaxis])
+        estimate = is_correct.sum(axis=0) / len(near)
+        return int(rest[np.argmax(estimate - model.price_now(rest, self.bought))])
+
+
+def has_positive_margin(scores: Floats, labels: Ints) -> NDArray[np.bool_]:
+    """Return whether the own class of each row has a larger score than every other class.
+
+    Parameters
+    ----------
+    scores : float array (..., c)
+        One score for two classes, positive for the second class; or one for each class.
+    labels : int array (...)
+        Own classes; broadcast to the leading dimensions of `scores`.
+    """
+    if scores.shape[-1] == 1:
+        return np.asarray(scores[..., 0] * np.where(labels == 1, 1.0, -1.0) > 0)
+    labels = np.broadcast_to(labels, scores.shape[:-1])[..., np.newaxis]
+    others = scores.copy()
+    np.put_along_axis(others, labels, -np.inf, axis=-1)
+    return np.asarray(np.take_along_axis(scores, labels, axis=-1)[..., 0] > others.max(axis=-1))

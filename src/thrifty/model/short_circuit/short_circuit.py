@@ -1,16 +1,16 @@
-"""A forest that stops asking once no unasked tree can change its answer.
+"""A forest that stops requesting features once no unread tree can change its prediction.
 
-The trees stand in a fixed order. A row buys the feature that the first unfinished tree waits
-for, and every tree moves on as far as the features bought so far lead it, at no charge. Before
-each purchase the bounds of `model.short_circuit.bounds` say whether the answer is settled. What a
-row buys, the whole forest would have bought too: the class is the same and no bill rises.
+The trees have a fixed order. A row buys the feature that the first unfinished tree waits for, and
+every tree moves on as far as the features bought so far lead it, at no charge. Before each
+purchase, the bounds of `thrifty.model.short_circuit.bounds` say whether the prediction is settled.
+The whole forest would buy all that a row buys here: the class is the same and no bill is higher.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, ClassVar, NamedTuple, Self
@@ -19,20 +19,34 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
-from thrifty.model.base import Frozen, Price
+from thrifty.model.base import Frozen, Price, sealed
 from thrifty.model.forest.forest import Forest
+from thrifty.model.forest.walk import ForestLists
 from thrifty.model.links import apply_link
-from thrifty.model.short_circuit.bounds import Settling, settle
+from thrifty.model.short_circuit.bounds import Bounds
+from thrifty.model.short_circuit.descent import descend_until_settled
 from thrifty.model.short_circuit.walk import ShortCircuitWalk
 
 __all__ = ["ShortCircuit"]
 
-# Rows that the plain twin keeps at a time, and that one thread of the kernel takes.
+# Rows that NumPy holds in memory at a time, and that one thread of the kernel takes.
 ROWS_PER_BLOCK = 1024
 
 
 class Outcome(NamedTuple):
-    """What a batch comes to: one entry per row."""
+    """What happens to each row of a table.
+
+    Attributes
+    ----------
+    raw : array (n, k)
+        Outputs before the link.
+    used : bool array (n, n_features)
+        Features bought.
+    done : int array (n,)
+        Number of trees that reached a leaf.
+    ends : int array (n, 2)
+        Smallest and largest value of the first output that were still possible, in fixed point.
+    """
 
     raw: NDArray[np.float64]
     used: NDArray[np.bool_]
@@ -42,38 +56,41 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ShortCircuit(Frozen):
-    """A forest whose rows stop when their answer is settled.
+    """A forest in which a row stops once its prediction is settled.
 
-    Every predicted class is that of the forest. The scores of a row that stopped are those of
-    its finished trees, with each other tree at the value of the node where it stands, brought
-    within what its leaves can still give; their largest is the class of the forest. A row that
-    finished every tree has the scores of the forest to the bit.
+    Every predicted class is that of the forest. In the scores of a row that stopped early, each
+    unfinished tree counts with the value of the node where it stands, clipped to what its leaves
+    can still give; the class of the largest score is that of the forest. A row that finished all
+    trees has the scores of the forest to the bit.
 
     Parameters
     ----------
     forest : Forest
     order : int array (trees,)
-        Positions of the trees: the first unfinished one says what is bought next.
+        Positions of the trees: the first unfinished one names the feature to buy next.
     tolerance : float
-        How far a value may be from that of the forest, for the link "sum". At 0 no row stops.
+        How far a value may be from that of the forest, for the link "sum". At 0 no row stops
+        early.
 
     Examples
     --------
+    Three trees, each of which votes by the sign of its own feature:
+
     >>> import numpy as np
-    >>> from thrifty.model import Forest
+    >>> from thrifty.model import Forest, ShortCircuit
     >>> from thrifty.model.forest.nodes import empty_nodes
-    >>> from thrifty.model.short_circuit.short_circuit import ShortCircuit
     >>> nodes = empty_nodes(9)
-    >>> for tree in range(3):  # each asks whether its own feature is positive
+    >>> for tree in range(3):
     ...     nodes[3 * tree] = (0.0, 3 * tree + 1, tree)
     >>> values = np.tile([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]], (3, 1))
     >>> forest = Forest(nodes, values, np.array([0, 3, 6]), np.zeros(3, np.int64), np.zeros(2),
     ...                 "vote", 3)
-    >>> quick = ShortCircuit.of(forest)
+    >>> model = ShortCircuit.of(forest)
     >>> X = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, 1.0]])
-    >>> quick.used(X).sum(axis=1)  # two of three votes settle the first row
-    array([2, 3])
-    >>> quick.score(X).argmax(axis=1)
+    >>> model.used(X)  # two of three votes settle the first row
+    array([[ True,  True, False],
+           [ True,  True,  True]])
+    >>> model.score(X).argmax(axis=1)
     array([1, 1])
     """
 
@@ -83,9 +100,12 @@ class ShortCircuit(Frozen):
     order: NDArray[np.int64]
     tolerance: float = 0.0
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", sealed(self.order))
+
     @classmethod
     def of(cls, forest: Forest, order: ArrayLike | None = None, tolerance: float = 0.0) -> Self:
-        """Short-circuit `forest`; without an `order`, in that of its trees.
+        """Short-circuit `forest`; without `order`, its trees keep their order.
 
         Raises
         ------
@@ -93,14 +113,14 @@ class ShortCircuit(Frozen):
             If `order` does not have every tree once, or `tolerance` does not suit the link.
         """
         trees = np.arange(len(forest.roots))
-        found = trees if order is None else np.asarray(order, dtype=np.int64)
-        raise_all(DataError, "short circuit", _problems(forest, found, tolerance))
-        return cls(forest, _sealed(found), float(tolerance))
+        positions = trees if order is None else np.asarray(order, dtype=np.int64)
+        raise_all(DataError, "short circuit", _problems(forest, positions, tolerance))
+        return cls(forest, positions, float(tolerance))
 
     def reordered(self, order: ArrayLike) -> Self:
-        """The same with the trees in another order; shares the bounds of this one."""
+        """Return the model with its trees in another order; it shares the bounds of this one."""
         model = self.of(self.forest, order, self.tolerance)
-        vars(model)["_settling"] = self._settling
+        vars(model)["bounds"] = self.bounds
         return model
 
     @property
@@ -110,26 +130,30 @@ class ShortCircuit(Frozen):
 
     @property
     def n_scores(self) -> int:
-        """Number of classes; 1 for a model of values."""
+        """Number of classes; 1 for a model that predicts values."""
         return self.forest.n_scores
 
     def score(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Class probabilities (n, K), or values (n,) for the link "sum"."""
-        return self._scores(self._run(X))
+        """Return class probabilities (n, K), or values (n,) for the link "sum"."""
+        return self.score_and_used(X)[0]
 
     def used(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Which features each row touched, (n, n_features)."""
+        """Return which features each row touches, (n, n_features)."""
         return self._run(X).used
 
     def score_and_used(
         self, X: NDArray[np.floating]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Both in one pass over the trees."""
-        found = self._run(X)
-        return self._scores(found), found.used
+        """Return `score` and `used` from one pass over the trees."""
+        outcome = self._run(X)
+        scores = apply_link(self.forest.link, outcome.raw)
+        if self.forest.link == "sum":
+            stopped = outcome.done < len(self.order)
+            scores = self.bounds.clip_values(scores, outcome.ends, stopped)
+        return scores, outcome.used
 
     def evaluations(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
-        """How many trees came to a leaf."""
+        """Return how many trees reach a leaf for each row, (n,)."""
         return self._run(X).done
 
     @property
@@ -139,21 +163,21 @@ class ShortCircuit(Frozen):
 
     @property
     def support(self) -> NDArray[np.bool_]:
-        """The features of all splits of the forest."""
+        """Which features some split of the forest reads, (n_features,)."""
         return self.forest.support
 
     def walk(self, price: Price | None = None) -> ShortCircuitWalk:
-        """Start one example; it asks for one feature at a time, whatever the price."""
-        return ShortCircuitWalk(self.forest._outline, self._settling, self.order.tolist())
+        """Start one example; it requests one feature at a time, whatever the price."""
+        return ShortCircuitWalk(self.as_lists, self.bounds, self.order.tolist())
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a model file keeps."""
+        """Return what a model file keeps."""
         plain, arrays = self.forest.state()
         return {**plain, "tolerance": self.tolerance}, {**arrays, "order": self.order}
 
     @classmethod
     def build(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Audit what a model file holds, then build."""
+        """Check what a model file holds, then build the model."""
         if "tolerance" not in plain or "order" not in arrays:
             raise BundleError("short circuit: the tolerance or the order of the trees is absent")
         forest = Forest.build(
@@ -162,81 +186,75 @@ class ShortCircuit(Frozen):
         )
         order, tolerance = arrays["order"], plain["tolerance"]
         raise_all(BundleError, "short circuit", _problems(forest, order, tolerance))
-        return cls(forest, _sealed(order), float(tolerance))
+        return cls(forest, order, float(tolerance))
 
     @cached_property
-    def _settling(self) -> Settling:
-        return Settling.of(self.forest, self.tolerance)
+    def bounds(self) -> Bounds:
+        """What unfinished trees can still add, and the rule that settles a row."""
+        return Bounds.of(self.forest, self.tolerance)
+
+    @cached_property
+    def as_lists(self) -> ForestLists:
+        """The forest as Python lists, for walks, with unfinished trees clipped to their bounds."""
+        return replace(self.forest.as_lists, contributions=self.bounds.fills)
 
     def _run(self, X: NDArray[np.floating]) -> Outcome:
-        n, d = len(X), self.n_features
-        if X.ndim != 2 or X.shape[1] != d:
-            raise ValueError(f"the model reads {d} columns, got shape {X.shape}")
-        found = Outcome(
-            raw=np.tile(self.forest.base, (n, 1)),
-            used=np.zeros((n, d), dtype=bool),
+        """Send rows down the trees until they are settled."""
+        self.check_columns(X)
+        n, forest, bounds = len(X), self.forest, self.bounds
+        outcome = Outcome(
+            raw=np.tile(forest.base, (n, 1)),
+            used=np.zeros((n, self.n_features), dtype=bool),
             done=np.zeros(n, dtype=np.int64),
             ends=np.zeros((n, 2), dtype=np.int64),
         )
-        run = _run_kernel if find_spec("numba") else _run_plain
-        run(self, _sealed(X), found)
-        if self.forest.link in ("mean", "vote"):
-            found.raw[:] /= max(len(self.order), 1)
-        return found
+        if find_spec("numba"):
+            # Imported here: a program that only walks never pays for loading Numba.
+            from thrifty.kernels.short_circuit import run_short_circuit
+            from thrifty.kernels.threads import blocks, run
 
-    def _scores(self, found: Outcome) -> NDArray[np.float64]:
-        scores = apply_link(self.forest.link, found.raw)
-        if self.forest.link != "sum":
-            return scores
-        return self._settling.bring_near(scores, found.ends, found.done < len(self.order))
+            table = sealed(X)
+
+            def run_block(first: int, last: int) -> None:
+                rows = slice(first, last)
+                run_short_circuit(
+                    forest.nodes, forest.subsets, forest.roots, forest.outputs, self.order,
+                    bounds.low, bounds.high, bounds.fills, bounds.start, bounds.rule, table[rows],
+                    *(part[rows] for part in outcome),
+                )  # fmt: skip
+
+            run(run_block, blocks(n, ROWS_PER_BLOCK))
+        else:
+            for first in range(0, n, ROWS_PER_BLOCK):
+                self._run_in_numpy(X, slice(first, first + ROWS_PER_BLOCK), outcome)
+        if forest.link in ("mean", "vote"):
+            outcome.raw[:] /= max(len(self.order), 1)
+        return outcome
+
+    def _run_in_numpy(self, X: NDArray[np.floating], rows: slice, outcome: Outcome) -> None:
+        """Do what the kernel does: fill `rows` of `outcome`, whose `raw` starts from the base."""
+        forest, bounds = self.forest, self.bounds
+        position, done = descend_until_settled(
+            forest, bounds, self.order, X[rows], outcome.used[rows]
+        )
+        least, most = bounds.output_range(forest, position)
+        outcome.done[rows] = done
+        outcome.ends[rows] = np.column_stack([least[:, 0], most[:, 0]])
+        for tree, output in enumerate(forest.outputs):
+            if bounds.fills.shape[1] == 1:
+                outcome.raw[rows, output] += bounds.fills[position[:, tree], 0]
+            else:
+                outcome.raw[rows] += bounds.fills[position[:, tree]]
 
 
 def _problems(forest: Forest, order: NDArray[Any], tolerance: Any) -> list[str]:
+    """Return what is wrong with the order of the trees and the tolerance."""
     problems = []
     whole = order.dtype == np.int64 and order.ndim == 1
     if not whole or not np.array_equal(np.sort(order), np.arange(len(forest.roots))):
         problems.append(f"the order must have each of the {len(forest.roots)} trees once")
     if type(tolerance) not in (int, float) or not 0 <= tolerance < math.inf:
-        problems.append(f"tolerance must be a number from 0 on, got {tolerance!r}")
+        problems.append(f"tolerance must be a number from 0 up, got {tolerance!r}")
     elif tolerance > 0 and forest.link != "sum":
         problems.append("a tolerance is for models of values; classes are kept as they are")
     return problems
-
-
-def _sealed(array: NDArray[Any]) -> NDArray[Any]:
-    view = np.ascontiguousarray(array).view()
-    view.setflags(write=False)
-    return view
-
-
-def _run_kernel(model: ShortCircuit, X: NDArray[np.floating], found: Outcome) -> None:
-    # Imported here: a program that only walks never pays for loading Numba.
-    from thrifty.kernels.short_circuit import run_short_circuit
-    from thrifty.kernels.threads import blocks, run
-
-    forest, settling = model.forest, model._settling
-
-    def task(first: int, last: int) -> None:
-        rows = slice(first, last)
-        run_short_circuit(
-            forest.nodes, forest.subsets, forest.roots, forest.outputs, model.order, settling.low,
-            settling.high, settling.fills, settling.start, settling.rule, X[rows],
-            *(part[rows] for part in found),
-        )  # fmt: skip
-
-    run(task, blocks(len(X), ROWS_PER_BLOCK))
-
-
-def _run_plain(model: ShortCircuit, X: NDArray[np.floating], found: Outcome) -> None:
-    forest, settling = model.forest, model._settling
-    for first in range(0, len(X), ROWS_PER_BLOCK):
-        rows = slice(first, first + ROWS_PER_BLOCK)
-        place, done = settle(forest, settling, model.order, X[rows], found.used[rows])
-        least, most = settling.ends(forest, place)
-        found.done[rows] = done
-        found.ends[rows] = np.column_stack([least[:, 0], most[:, 0]])
-        for tree, output in enumerate(forest.outputs):
-            if settling.fills.shape[1] == 1:
-                found.raw[rows, output] += settling.fills[place[:, tree], 0]
-            else:
-                found.raw[rows] += settling.fills[place[:, tree]]

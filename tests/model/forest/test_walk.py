@@ -1,4 +1,4 @@
-"""A walk down a forest: what the batch says, value by value, in any order of arrival."""
+"""A walk down a forest ends like the batch, in whatever order values arrive."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from face_laws import assert_batch, state_is_the_values_told, values_arrive_in_any_order
 from forests import LINKS, Shape, draw_forest, draw_table
 from hypothesis import given
 from hypothesis import strategies as st
 
 from thrifty.model import Forest
 from thrifty.model.forest.nodes import INDEX, empty_nodes
+from thrifty.model.forest.walk import ForestWalk
 
 DRAWS = st.tuples(st.integers(0, 2**32 - 1), st.sampled_from([*LINKS, "binary hinge"]))
 
 
 def draw(seed, link="softmax", **changes):
+    """Draw a generator, a forest and a table of one row."""
     rng = np.random.default_rng(seed)
     shape = Shape.of("hinge", outputs=1) if link == "binary hinge" else Shape.of(link, **changes)
     return rng, draw_forest(rng, shape), draw_table(rng, shape, rows=1, missing=0.25)
 
 
 def plainly_waiting(forest, told):
-    """How many trees wait for each feature, found by walking every tree from its root."""
+    """Count the trees that wait for each feature, by walking every tree from its root."""
     waiting = Counter()
     for root in forest.roots:
         place = int(root)
@@ -38,7 +41,7 @@ def plainly_waiting(forest, told):
 
 
 def step(forest, place, value):
-    """Where one value sends one node: the batch face on a forest of that node alone."""
+    """Return where a node sends a value, by scoring a forest of that node alone."""
     nodes = empty_nodes(3)
     nodes[0] = (forest.nodes["threshold"][place], 1, forest.nodes["feature"][place])
     alone = Forest(nodes, np.array([[0.0], [1.0], [2.0]]), np.zeros(1, np.int64),
@@ -49,19 +52,12 @@ def step(forest, place, value):
 
 
 def finish(walk, x, choose):
-    """Tell values until the walk is done; `choose` picks from what it asks."""
+    """Tell values until the walk is done; `choose` picks from what it requests."""
     for _ in range(len(x) + 1):
         if not walk.asks:
             return walk
         walk.tell({j: float(x[j]) for j in choose(walk.asks)})
     raise AssertionError("the walk does not end")
-
-
-def assert_batch(walk, forest, X):
-    np.testing.assert_array_equal(walk.scores, np.atleast_1d(forest.score(X)[0]))
-    assert set(walk.touched) == set(np.flatnonzero(forest.used(X)[0]).tolist())
-    assert walk.evaluations == forest.evaluations(X)[0]
-    assert walk.asks == ()
 
 
 @given(DRAWS)
@@ -77,29 +73,13 @@ def test_a_walk_told_one_value_at_a_time_ends_like_the_batch(drawn):
 
 
 @given(DRAWS)
-def test_values_may_arrive_in_any_order_and_unasked(drawn):
-    rng, forest, X = draw(*drawn)
-    walk = forest.walk()
-    order = rng.permutation(forest.n_features).tolist()
-    while order:
-        size = int(rng.integers(1, 4))
-        walk.tell({j: float(X[0, j]) for j in order[:size]})
-        order = order[size:]
-    assert_batch(walk, forest, X)
+def test_values_may_arrive_in_any_order_and_unrequested(drawn):
+    values_arrive_in_any_order(*draw(*drawn))
 
 
 @given(DRAWS)
 def test_the_state_of_a_walk_is_the_set_of_values_told(drawn):
-    rng, forest, X = draw(*drawn)
-    one, other = forest.walk(), forest.walk()
-    order = rng.permutation(forest.n_features)[: forest.n_features // 2]
-    for j in order:
-        one.tell({int(j): float(X[0, j])})
-    other.tell({int(j): float(X[0, j]) for j in order[::-1]})
-    np.testing.assert_array_equal(one.scores, other.scores)
-    assert one.asks == other.asks
-    assert set(one.touched) == set(other.touched)
-    assert one.evaluations == other.evaluations
+    state_is_the_values_told(*draw(*drawn))
 
 
 @given(DRAWS)
@@ -117,24 +97,24 @@ def test_a_walk_asks_for_the_features_that_trees_wait_for(drawn):
 
 
 @given(DRAWS)
-def test_the_asks_come_in_the_order_of_trees_freed_per_price(drawn):
+def test_requests_come_in_the_order_of_trees_moved_per_price(drawn):
     rng, forest, X = draw(*drawn)
     prices = rng.choice([0.0, 0.5, 1.0, 7.0], size=forest.n_features)
     walk, told = forest.walk(lambda j: prices[j]), {}
     while walk.asks:
         trees = plainly_waiting(forest, told)
 
-        def freed(j, trees=trees):
+        def moved(j, trees=trees):
             return trees[j] / prices[j] if prices[j] else np.inf
 
-        assert list(walk.asks) == sorted(trees, key=lambda j: (-freed(j), j))
+        assert list(walk.asks) == sorted(trees, key=lambda j: (-moved(j), j))
         j = walk.asks[-1]
         told[j] = float(X[0, j])
         walk.tell({j: told[j]})
 
 
 @given(DRAWS)
-def test_there_is_a_best_answer_at_any_time(drawn):
+def test_there_are_best_scores_at_any_time(drawn):
     rng, forest, X = draw(*drawn)
     walk = forest.walk()
     seen = [walk.evaluations]
@@ -147,17 +127,17 @@ def test_there_is_a_best_answer_at_any_time(drawn):
     assert seen[-1] == len(forest.roots)
 
 
-def test_the_best_answer_uses_the_values_of_the_nodes_reached():
+def test_the_best_scores_use_the_values_of_the_nodes_reached():
     nodes = empty_nodes(5)
     nodes[0], nodes[2] = (0.0, 1, 0), (0.0, 3, 1)
     values = np.array([[1.0], [10.0], [20.0], [30.0], [40.0]])
     zero = np.zeros(1, np.int64)
     walk = Forest(nodes, values, zero, zero, np.array([100.0]), "sum", 2).walk()
-    answers = [walk.scores.tolist()]
+    scores = [walk.scores.tolist()]
     for feature in (0, 1):
         walk.tell({feature: 5.0})
-        answers.append(walk.scores.tolist())
-    assert answers == [[101.0], [120.0], [140.0]]
+        scores.append(walk.scores.tolist())
+    assert scores == [[101.0], [120.0], [140.0]]
 
 
 @given(DRAWS)
@@ -205,7 +185,7 @@ def test_a_forest_that_reads_nothing_is_done_at_once(shape):
     assert_batch(walk, forest, np.zeros((1, shape.features)))
 
 
-def test_walks_of_one_forest_do_not_know_each_other():
+def test_walks_of_one_forest_do_not_affect_each_other():
     _, forest, X = draw(3)
     first, second = forest.walk(), forest.walk()
     finish(first, X[0], lambda asks: asks)
@@ -213,8 +193,8 @@ def test_walks_of_one_forest_do_not_know_each_other():
     assert set(second.asks) == set(plainly_waiting(forest, {}))
 
 
-def test_a_walk_costs_what_the_price_says_now():
-    # A price may fall as others are bought: the order of the asks follows it.
+def test_the_order_of_requests_follows_the_current_price():
+    # A price may fall as other features of its group are bought.
     _, forest, X = draw(5)
     prices = dict.fromkeys(range(forest.n_features), 1.0)
     walk = forest.walk(prices.__getitem__)
@@ -224,3 +204,23 @@ def test_a_walk_costs_what_the_price_says_now():
     prices[last] = 1e9
     assert walk.asks[-1] == last
     finish(walk, X[0], lambda asks: asks)
+
+
+def test_some_trees_of_a_forest_walk_from_the_base_that_they_are_given():
+    _, forest, X = draw(7)
+    part = forest.as_lists.part(slice(2, 5), np.array([1.0, 2.0, 3.0]))
+    walk = finish(ForestWalk(part, lambda feature: 0.0), X[0], lambda asks: asks)
+    raw = np.array([[1.0, 2.0, 3.0]])
+    for tree, leaf in enumerate(forest.leaves(X)[2:5, 0], start=2):
+        raw[0, forest.outputs[tree]] += forest.values[leaf, 0]
+    np.testing.assert_array_equal(walk.raw, raw)
+    assert walk.evaluations == 3
+
+
+def test_trees_wait_for_the_features_of_their_roots():
+    _, forest, _ = draw(8)
+    waiting = forest.as_lists.waiting
+    assert {feature: len(trees) for feature, trees in waiting.items()} == plainly_waiting(
+        forest, {}
+    )
+    assert forest.as_lists is forest.as_lists

@@ -1,4 +1,4 @@
-"""The batch faces of a forest: kernels, the NumPy twin and a plain descent agree."""
+"""Forests score tables: kernels, the NumPy version and a plain descent agree."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def no_numba(monkeypatch):
     return lambda: monkeypatch.setattr(forest_module, "find_spec", lambda name: None)
 
 
-def faces(forest, X):
+def results(forest, X):
+    """Return what all methods of a forest that take a table return for X."""
     return {
         "score": forest.score(X),
         "raw": forest.raw(X),
@@ -55,6 +56,7 @@ def faces(forest, X):
 
 
 def assert_same(a, b):
+    """Assert that two dicts of `results` are equal to the bit."""
     assert a.keys() == b.keys()
     for name in a:
         assert a[name].dtype == b[name].dtype, name
@@ -62,12 +64,12 @@ def assert_same(a, b):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_kernels_equal_their_numpy_twin_to_the_bit(shape, dtype, no_numba):
+def test_the_kernels_equal_the_numpy_version_to_the_bit(shape, dtype, no_numba):
     rng = np.random.default_rng(0)
     forest, X = draw_forest(rng, shape), draw_table(rng, shape, dtype=dtype)
-    fast = faces(forest, X)
+    by_kernel = results(forest, X)
     no_numba()
-    assert_same(fast, faces(forest, X))
+    assert_same(by_kernel, results(forest, X))
 
 
 def test_leaves_and_used_features_equal_a_plain_descent(shape):
@@ -109,37 +111,37 @@ def test_enough_features_are_used_to_need_several_words():
 def test_any_number_of_rows_is_scored(rows):
     rng = np.random.default_rng(3)
     forest, X = draw_forest(rng, Shape()), draw_table(rng, Shape(), rows=9)
-    everything, some = faces(forest, X), faces(forest, X[:rows])
+    everything, some = results(forest, X), results(forest, X[:rows])
     for name, values in some.items():
         along = values.T if "leaves" in name else values
         whole = everything[name].T if "leaves" in name else everything[name]
         np.testing.assert_array_equal(along, whole[:rows], err_msg=name)
 
 
-def test_a_row_alone_has_the_scores_that_it_has_in_company(shape):
+def test_a_row_alone_has_the_scores_that_it_has_in_a_batch(shape):
     rng = np.random.default_rng(4)
     forest, X = draw_forest(rng, shape), draw_table(rng, shape)
     one_by_one = np.concatenate([forest.score(X[i : i + 1]) for i in range(len(X))])
     np.testing.assert_array_equal(one_by_one, forest.score(X))
 
 
-def test_faces_do_not_depend_on_threads_or_memory_order(monkeypatch):
+def test_results_do_not_depend_on_threads_or_memory_order(monkeypatch):
     shape = Shape.of("softmax", features=70, trees=40)
     rng = np.random.default_rng(5)
     forest, X = draw_forest(rng, shape), draw_table(rng, shape, rows=101)
-    plain = faces(forest, X)
-    assert_same(plain, faces(forest, np.asfortranarray(X)))
-    assert_same(plain, faces(forest, np.hstack([X, X])[:, : X.shape[1]]))
+    plain = results(forest, X)
+    assert_same(plain, results(forest, np.asfortranarray(X)))
+    assert_same(plain, results(forest, np.hstack([X, X])[:, : X.shape[1]]))
     monkeypatch.setattr(forest_module, "ROWS_PER_BLOCK", 10)
     with threads(3):
-        assert_same(plain, faces(forest, X))
+        assert_same(plain, results(forest, X))
 
 
 def test_the_table_is_not_written_to():
     rng = np.random.default_rng(6)
     forest, X = draw_forest(rng, Shape()), draw_table(rng, Shape())
     before = X.copy()
-    faces(forest, X)
+    results(forest, X)
     np.testing.assert_array_equal(X, before)
     assert X.flags.writeable
     X.setflags(write=False)
@@ -156,22 +158,26 @@ def test_a_prefix_is_the_forest_of_the_first_trees(trees, shape):
     np.testing.assert_array_equal(prefix.leaves(X), forest.leaves(X)[:kept])
     np.testing.assert_array_equal(prefix.used(X), leaves_and_used(prefix, X)[1])
     rebuilt = Forest.build(*prefix.state())
-    assert_same(faces(prefix, X), faces(rebuilt, X))
+    assert_same(results(prefix, X), results(rebuilt, X))
 
 
 @pytest.mark.parametrize("numba", [True, False])
-def test_a_forest_without_trees_answers_with_its_base(numba, no_numba):
+def test_a_constant_forest_predicts_its_base_and_reads_nothing(numba, no_numba):
     if not numba:
         no_numba()
-    forest = Forest(
-        empty_nodes(0), np.empty((0, 1)), np.empty(0, np.int64), np.empty(0, np.int64),
-        np.array([2.5]), "sum", 3,
-    )  # fmt: skip
+    forest = Forest.constant([2.5], "sum", n_features=3)
     X = np.full((4, 3), np.nan)
     assert forest.score(X).tolist() == [2.5] * 4
     assert not forest.used(X).any()
     assert forest.evaluations(X).tolist() == [0] * 4
     assert len(forest.features) == 0
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_constant_forest_of_any_link_can_be_built_again_from_its_state(link):
+    forest = Forest.constant(np.full(Shape.of(link).outputs, 0.25), link, n_features=2)
+    X = np.zeros((3, 2))
+    np.testing.assert_array_equal(Forest.build(*forest.state()).score(X), forest.score(X))
 
 
 def test_features_are_those_that_a_split_reads():
@@ -188,9 +194,9 @@ def test_a_table_of_the_wrong_width_is_refused(X, numba, no_numba):
     forest = draw_forest(np.random.default_rng(0), Shape())
     if not numba:
         no_numba()
-    for face in (forest.score, forest.used, forest.raw, forest.score_and_used):
+    for method in (forest.score, forest.used, forest.raw, forest.score_and_used):
         with pytest.raises(ValueError, match="the model reads 7 columns, got shape"):
-            face(X)
+            method(X)
 
 
 def test_the_arrays_are_read_only(shape):
@@ -209,12 +215,12 @@ def test_the_arrays_of_a_copy_are_read_only(again):
     assert not any(getattr(forest, name).flags.writeable for name in ARRAYS)
 
 
-def test_a_copy_answers_as_the_original_does(shape):
+def test_a_copy_predicts_what_the_original_does(shape):
     rng = np.random.default_rng(8)
     forest, X = draw_forest(rng, shape), draw_table(rng, shape)
-    expected = faces(forest, X)
+    expected = results(forest, X)
     for again in (copy.deepcopy(forest), pickle.loads(pickle.dumps(forest))):
-        assert_same(expected, faces(Forest.build(*again.state()), X))
+        assert_same(expected, results(Forest.build(*again.state()), X))
 
 
 def test_state_and_build_are_inverse(shape):
@@ -222,7 +228,7 @@ def test_state_and_build_are_inverse(shape):
     forest, X = draw_forest(rng, shape), draw_table(rng, shape)
     plain, arrays = forest.state()
     again = KINDS["forest"].build(copy.deepcopy(plain), {k: v.copy() for k, v in arrays.items()})
-    assert_same(faces(forest, X), faces(again, X))
+    assert_same(results(forest, X), results(again, X))
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(again, name), getattr(forest, name))
 
@@ -241,18 +247,13 @@ def test_probabilities_are_between_0_and_1_and_sum_to_1(link):
     np.testing.assert_allclose(scores.sum(axis=1), 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("link", ["sigmoid", "softmax"])
-def test_large_outputs_do_not_overflow(link):
-    raw = np.array([[-1e4], [0.0], [1e4]]) if link == "sigmoid" else np.diag([1e4, -1e4, 0.0])
-    scores = apply_link(link, raw)
-    assert np.isfinite(scores).all()
-    np.testing.assert_allclose(scores.sum(axis=1), 1.0)
-
-
-def test_the_hinge_link_is_even_when_every_class_is_refused():
-    np.testing.assert_allclose(apply_link("hinge", np.full((1, 4), -3.0)), 0.25)
-    two = apply_link("hinge", np.array([[0.5], [-7.0]]))
-    np.testing.assert_allclose(two, [[0.25, 0.75], [1.0, 0.0]])
+def test_unpacked_paths_are_the_features_read_on_the_way_to_a_leaf(shape):
+    rng = np.random.default_rng(11)
+    forest, X = draw_forest(rng, shape), draw_table(rng, shape, rows=1)
+    used = np.zeros((1, shape.features), dtype=bool)
+    for leaf in forest.leaves(X)[:, 0]:
+        used |= forest.unpack_paths(forest.paths[[leaf]])
+    np.testing.assert_array_equal(used, forest.used(X))
 
 
 def test_the_support_is_what_any_row_can_touch(shape):

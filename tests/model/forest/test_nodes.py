@@ -1,4 +1,4 @@
-"""Arrays that are not a forest are refused; what passes is a forest, whatever it came from."""
+"""Arrays that are not a forest are refused, and whatever passes the checks is a forest."""
 
 from __future__ import annotations
 
@@ -14,22 +14,46 @@ from hypothesis import strategies as st
 
 from thrifty.errors import BundleError
 from thrifty.model import Forest
-from thrifty.model.forest.nodes import CATEGORICAL, INDEX, MISSING_LEFT, is_leaf
+from thrifty.model.forest.nodes import (
+    CATEGORICAL,
+    INDEX,
+    MISSING_LEFT,
+    NODE,
+    audit_forest,
+    empty_nodes,
+    is_leaf,
+)
+
+
+def test_a_node_is_a_record_of_16_bytes():
+    assert NODE.itemsize == 16
+    assert NODE.names == ("threshold", "child", "feature")
+
+
+def test_empty_nodes_are_leaves_that_send_every_value_to_themselves():
+    nodes = empty_nodes(4)
+    assert is_leaf(nodes).all()
+    assert np.isposinf(nodes["threshold"]).all() and (nodes["feature"] == MISSING_LEFT).all()
+    nodes[1] = (0.5, 2, 7)
+    assert is_leaf(nodes).tolist() == [True, False, True, True]
 
 
 def state(link="softmax", seed=0, **changes):
-    """Plain values and writable arrays of a sound forest."""
+    """Return plain values and writable arrays of a sound forest."""
     forest = draw_forest(np.random.default_rng(seed), Shape.of(link, **changes))
     plain, arrays = forest.state()
     return dict(plain), {name: array.copy() for name, array in arrays.items()}
 
 
 def first_split(arrays, categorical=False):
+    """Return the first split, on a category or not."""
     marked = (arrays["nodes"]["feature"] & CATEGORICAL) != 0
     return int(np.flatnonzero(~is_leaf(arrays["nodes"]) & (marked == categorical))[0])
 
 
 def set_node(field, value, where=first_split):
+    """Damage one field of the node that `where` finds."""
+
     def damage(plain, arrays):
         place = where(arrays)
         arrays["nodes"][field][place] = value(arrays, place) if callable(value) else value
@@ -158,11 +182,13 @@ def test_damage_is_refused(name):
 
 @pytest.mark.parametrize("link", LINKS)
 def test_a_sound_forest_is_not_refused(link):
-    Forest.build(*state(link))
+    plain, arrays = state(link)
+    audit_forest(plain, arrays)
+    assert Forest.build(plain, arrays).link == link
 
 
 @pytest.mark.parametrize("link", [[], {}, [["sum"]]])
-def test_a_link_that_is_no_word_is_refused(link):
+def test_a_link_that_is_not_a_string_is_refused(link):
     plain, arrays = state()
     with pytest.raises(BundleError, match="link"):
         Forest.build({**plain, "link": link}, arrays)
@@ -186,12 +212,12 @@ try:
     model = Predictor(forest, Schema.of(X), Prices().bind(1))
 except ThriftyError:
     raise SystemExit(0)
-answers = []
+walked = []
 for x in X[:, 0].tolist():
     walk = model.walk()
     walk.tell({0: x})
-    answers.append(walk.answer)
-assert model.predict(X).tolist() == answers
+    walked.append(walk.answer)
+assert model.predict(X).tolist() == walked
 """
 
 
@@ -202,7 +228,7 @@ def test_a_split_by_category_on_a_column_of_numbers_is_refused_or_harmless():
     )
 
 
-def test_all_problems_of_a_kind_are_told_at_once():
+def test_all_problems_of_a_kind_are_reported_at_once():
     plain, arrays = state()
     arrays["base"][0] = np.nan
     arrays["outputs"][0] = 9
@@ -220,7 +246,7 @@ REALS = st.one_of(
 
 @st.composite
 def mutated(draw):
-    """A sound forest with a few entries changed, or arrays cut."""
+    """Draw a sound forest with a few entries changed, or arrays cut."""
     plain, arrays = state(draw(st.sampled_from(LINKS)), draw(st.integers(0, 5)), trees=4, depth=3)
     for _ in range(draw(st.integers(1, 3))):
         name = draw(st.sampled_from(["nodes", *arrays, "plain"]))
@@ -235,6 +261,7 @@ def mutated(draw):
 
 
 def mutate(draw, array):
+    """Change one entry of an array to another value of its type."""
     place = draw(st.integers(0, array.size - 1))
     if array.dtype.names:
         field = draw(st.sampled_from(array.dtype.names))
@@ -251,8 +278,8 @@ def mutate(draw, array):
 
 @settings(max_examples=300)
 @given(mutated())
-def test_what_is_built_from_damaged_arrays_is_a_forest_all_the_same(damaged):
-    plain, arrays = damaged
+def test_what_is_built_from_mutated_arrays_is_a_forest_all_the_same(changed):
+    plain, arrays = changed
     kept = copy.deepcopy(arrays)
     try:
         forest = Forest.build(plain, arrays)
@@ -260,10 +287,10 @@ def test_what_is_built_from_damaged_arrays_is_a_forest_all_the_same(damaged):
         return
     for name, array in kept.items():
         np.testing.assert_array_equal(arrays[name], array)
-    assert_faces_agree(forest)
+    assert_batch_and_walk_agree(forest)
 
 
-def assert_faces_agree(forest):
+def assert_batch_and_walk_agree(forest):
     # Codes on every column: only the schema knows which columns hold them, not the forest.
     rng = np.random.default_rng(0)
     X = rng.integers(0, CODES, size=(5, forest.n_features)).astype(float)
@@ -287,13 +314,13 @@ def test_enough_mutations_are_built():
 
     @settings(max_examples=100)
     @given(mutated())
-    def look(damaged):
-        assume(damaged)
+    def build(changed):
+        assume(changed)
         try:
-            built.append(Forest.build(*damaged))
+            built.append(Forest.build(*changed))
         except BundleError:
             built.append(None)
 
-    look()
+    build()
     share = sum(forest is not None for forest in built) / len(built)
     assert 0.1 < share < 0.9

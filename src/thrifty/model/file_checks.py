@@ -1,0 +1,121 @@
+"""Checks that the entries and arrays of a model file pass before a model is built from them.
+
+Each ``*_problems`` function yields one sentence for each problem that it finds. The `build` method
+of a model collects them and raises a single `BundleError`. The models that encode their columns
+(`KernelMachine`, `EdgeCloud`, `LinearTree`) also share how an `Encoding` becomes arrays and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.model.base import sealed
+from thrifty.model.encoding import Encoding
+
+__all__ = [
+    "ENCODING_LAYOUT",
+    "MAX_COUNT",
+    "count_problems",
+    "encoding_arrays",
+    "encoding_problems",
+    "entry_problems",
+    "finite_problems",
+    "layout_problems",
+    "magnitude_problems",
+    "sealed_encoding",
+    "shape_problems",
+]
+
+Arrays = Mapping[str, NDArray[Any]]
+Layout = Mapping[str, tuple[str, int]]
+"""Data type and number of dimensions of each array, by its name in the file."""
+
+# No table has more columns, and no target more classes; a larger number in a file is damage, and
+# would make the model allocate memory for nothing.
+MAX_COUNT = 2**20
+
+ENCODING_LAYOUT: Layout = {
+    "columns": ("<i8", 1),
+    "codes": ("<i8", 1),
+    "centers": ("<f8", 1),
+    "scales": ("<f8", 1),
+    "fills": ("<f8", 1),
+}
+
+
+def encoding_arrays(encoding: Encoding) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an encoding by their names in a model file."""
+    return {name: getattr(encoding, name) for name in ENCODING_LAYOUT}
+
+
+def sealed_encoding(arrays: Arrays) -> Encoding:
+    """Build an encoding with read-only arrays; other entries of `arrays` are ignored."""
+    return Encoding(**{name: sealed(arrays[name]) for name in ENCODING_LAYOUT})
+
+
+def entry_problems(plain: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
+    """Yield a problem unless the plain entries of a file are exactly `names`."""
+    if set(plain) != set(names):
+        yield f"expected the entries {sorted(names)}, got {sorted(map(str, plain))}"
+
+
+def count_problems(plain: Mapping[str, Any], smallest: Mapping[str, int]) -> Iterator[str]:
+    """Yield a problem for each entry that is not a whole number from its smallest value up."""
+    for name, least in smallest.items():
+        value = plain[name]
+        if type(value) is not int or not least <= value <= MAX_COUNT:
+            yield f"{name} is {value!r}, expected a whole number from {least} to {MAX_COUNT}"
+
+
+def layout_problems(arrays: Arrays, layout: Layout) -> Iterator[str]:
+    """Yield a problem for each array that is missing, unknown, or of the wrong type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.model.file_checks import layout_problems
+    >>> list(layout_problems({"order": np.array([0.5])}, {"order": ("<i8", 1)}))
+    ['order must be 1-d of int64']
+    """
+    if set(arrays) != set(layout):
+        yield f"expected the arrays {sorted(layout)}, got {sorted(arrays)}"
+        return
+    for name, (dtype, ndim) in layout.items():
+        if arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != ndim:
+            yield f"{name} must be {ndim}-d of {np.dtype(dtype)}"
+
+
+def shape_problems(arrays: Arrays, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
+    """Yield a problem for each array whose shape is not the expected one."""
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            yield f"{name} has shape {arrays[name].shape}, expected {shape}"
+
+
+def finite_problems(arrays: Arrays, names: Iterable[str]) -> Iterator[str]:
+    """Yield a problem for each array that holds NaN or infinity."""
+    for name in names:
+        if not np.isfinite(arrays[name]).all():
+            yield f"{name} must be finite"
+
+
+def magnitude_problems(arrays: Arrays, names: Iterable[str], largest: float) -> Iterator[str]:
+    """Yield a problem for each array with an entry beyond `largest` in absolute value."""
+    for name in names:
+        if np.any(np.abs(arrays[name]) > largest):
+            yield f"{name} must be at most {largest:g}"
+
+
+def encoding_problems(arrays: Arrays, n_features: int) -> Iterator[str]:
+    """Yield what is wrong with the arrays of an encoding for a table of `n_features` columns."""
+    columns = arrays["columns"]
+    if np.any((columns < 0) | (columns >= n_features)):
+        yield f"an encoded column reads beyond the {n_features} columns of the table"
+    if np.any(arrays["codes"] < -1):
+        yield "an encoded column stands for a category that does not exist"
+    if np.any(arrays["scales"] <= 0):
+        yield "scales must be positive"
