@@ -1,142 +1,141 @@
-"""Soft gates becoming hard ones: a limit that keeps the budget, and answers that go with it.
+"""Turn soft gates into hard ones: a threshold that meets the share, and contributions to match.
 
-A sigmoid is never quite closed, so a device that stays silent was heard a little in training. Once
-it is settled who speaks, the best answers are those of a convex problem, which is solved anew. Of
-several gates the best is told by rows that none of them was learnt from.
+A sigmoid is never quite closed, so in training a device contributes a little even where it will not
+transmit. Once it is decided who transmits, the contributions are fitted again, which is a convex
+problem. Of several candidates, validation rows choose the best.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.learn.edge_cloud.devices import Devices, GatedSum, Loss
-from thrifty.learn.edge_cloud.lbfgs import descend
+from thrifty.learn.edge_cloud.devices import DeviceRows, DeviceTable
+from thrifty.learn.edge_cloud.gated_sum import GatedSum, Loss, fit_contributions, log_loss
 from thrifty.model.links import ACTIVATIONS
 
-__all__ = ["Hard", "Parts", "budget_limit", "fixed_devices", "harden", "refit_answers"]
+__all__ = ["GateSplit", "HardGates", "always_open_gates", "harden", "transmit_threshold"]
 
 Floats = NDArray[np.float64]
-# No gate lies below, and a model file can keep it.
-ALWAYS = -1e300
-# Candidates are compared after a part of the steps.
-TRIAL = 4
-ROUNDING = 1e-9
+# Below every gate value, and a number that a model file can hold.
+LOWEST_THRESHOLD = -1e300
+# Candidates are compared after this part of the steps.
+TRIAL_DIVISOR = 4
+# By how much rounding may exceed the share of transmissions.
+SHARE_TOL = 1e-9
 
 
-class Parts(NamedTuple):
-    """All rows, those that gates are learnt from, those held back to choose by, and the ridge."""
+class GateSplit(NamedTuple):
+    """Rows and their loss in three roles, and the ridge of all fits."""
 
-    whole: tuple[Devices, Loss]
-    learnt: tuple[Devices, Loss]
-    held: tuple[Devices, Loss]
+    all: tuple[DeviceRows, Loss]
+    """All training rows: thresholds and final contributions."""
+
+    training: tuple[DeviceRows, Loss]
+    """Rows that gates are trained on."""
+
+    validation: tuple[DeviceRows, Loss]
+    """Rows that candidates are compared on."""
+
     ridge: float
+    """Weight of half the squared parameters, relative to the mean loss."""
+
+    @classmethod
+    def of(cls, table: DeviceTable, validation: NDArray[np.bool_] | None, ridge: float) -> Self:
+        """Split off the validation rows; if there are none, all rows have all roles."""
+        rows, y = table.rows, table.y
+        whole = (rows, log_loss(y))
+        if validation is None:
+            return cls(whole, whole, whole, ridge)
+        parts = [(rows.take(own), log_loss(y[own])) for own in (~validation, validation)]
+        return cls(whole, parts[0], parts[1], ridge)
 
 
-class Hard(NamedTuple):
-    """Devices speak where their gate is above `limit`; `loss` is that on the rows held back."""
+class HardGates(NamedTuple):
+    """Gates that are open where the gate value is above a threshold."""
 
     model: GatedSum
     activation: str
-    limit: float
-    loss: float
+    """Factor of the contribution of an open device: "step", "sigmoid" or "relu"."""
 
-    def opens(self, devices: Devices) -> NDArray[np.bool_]:
-        """Which devices transmit, (n, K)."""
-        return (self.model.values(devices) > self.limit) & (devices.heard > 0)
+    threshold: float
+    loss: float
+    """Mean loss on the validation rows."""
+
+    def transmits(self, rows: DeviceRows) -> NDArray[np.bool_]:
+        """Return which devices transmit, (n, K)."""
+        return (self.model.gate_values(rows) > self.threshold) & (rows.present > 0)
 
 
 def harden(
-    parts: Parts,
+    split: GateSplit,
     candidates: Iterable[GatedSum],
     activations: Sequence[str],
-    budget: float,
+    transmit_share: float,
     max_steps: int,
-) -> Hard:
-    """The candidate, and the activation, that lose least with hard gates on the rows held back.
+) -> HardGates:
+    """Return the candidate and the activation that have the smallest validation loss.
 
-    For the comparison, answers are learnt from the other rows; those of the winner then from all.
+    For the comparison, contributions are fitted briefly on the training rows; those of the best
+    candidate are then fitted on all rows.
     """
-    trials = [
-        _tried(parts, model, activation, budget, max(1, max_steps // TRIAL))
-        for model in candidates
-        for activation in activations
-    ]
+    (rows, loss), (fit_rows, fit_loss), (val_rows, val_loss), ridge = split
+    trial_steps = max(1, max_steps // TRIAL_DIVISOR)
+    trials = []
+    for model in candidates:
+        lowest = transmit_threshold(model.gate_values(rows), rows, transmit_share)
+        for activation in activations:
+            # Below 0 a ReLU gate would transmit zeros.
+            threshold = max(lowest, 0.0) if activation == "relu" else lowest
+            act = _hard_activation(fit_rows, model, activation, threshold)
+            fitted, _ = fit_contributions(fit_rows, fit_loss, model, act, ridge, trial_steps)
+            act = _hard_activation(val_rows, model, activation, threshold)
+            val_loss_mean = float(val_rows.weights @ val_loss(fitted.outputs(val_rows, act))[0])
+            trials.append(HardGates(fitted, activation, threshold, val_loss_mean))
     best = min(trials, key=lambda trial: trial.loss)
-    devices, loss = parts.whole
-    act = _activity(devices, best.model, best.activation, best.limit)
-    return best._replace(
-        model=refit_answers(devices, loss, best.model, act, parts.ridge, max_steps)[0]
-    )
+    act = _hard_activation(rows, best.model, best.activation, best.threshold)
+    model, _ = fit_contributions(rows, loss, best.model, act, ridge, max_steps)
+    return best._replace(model=model)
 
 
-def fixed_devices(parts: Parts, start: GatedSum, max_steps: int) -> GatedSum:
-    """Gates that do not look: the devices that do best alone are always open, before the others."""
-    devices, loss = parts.learnt
-    steps = max(1, max_steps // TRIAL)
-    alone = [
-        refit_answers(devices, loss, start, devices.heard * one, parts.ridge, steps)[1]
-        for one in np.eye(devices.count)
+def always_open_gates(split: GateSplit, start: GatedSum, max_steps: int) -> GatedSum:
+    """Return gates that ignore the features: the devices that are best alone open first."""
+    rows, loss = split.training
+    steps = max(1, max_steps // TRIAL_DIVISOR)
+    losses = [
+        fit_contributions(rows, loss, start, rows.present * one, split.ridge, steps)[1]
+        for one in np.eye(rows.n_devices)
     ]
-    rank = np.argsort(np.argsort(alone, kind="stable"), kind="stable")
+    rank = np.argsort(np.argsort(losses, kind="stable"), kind="stable")
     return start._replace(w=np.zeros_like(start.w), b=-rank.astype(np.float64))
 
 
-def budget_limit(values: Floats, devices: Devices, budget: float) -> float:
-    """The lowest limit above which at most a share `budget` of all devices speaks."""
-    if budget >= 1.0:
-        return ALWAYS
-    heard = devices.heard.ravel() > 0
-    flat = values.ravel()[heard]
-    mass = np.repeat(devices.mass, devices.count)[heard] / devices.count
+def transmit_threshold(gate_values: Floats, rows: DeviceRows, transmit_share: float) -> float:
+    """Return the lowest threshold above which at most a share of all devices transmits.
+
+    `gate_values` are (n, K). Devices without a value do not transmit, but they count as devices.
+    """
+    if transmit_share >= 1.0:
+        return LOWEST_THRESHOLD
+    present = rows.present.ravel() > 0
+    flat = gate_values.ravel()[present]
+    weights = np.repeat(rows.weights, rows.n_devices)[present] / rows.n_devices
     order = np.argsort(-flat, kind="stable")
-    within = np.cumsum(mass[order]) <= budget + ROUNDING
+    within = np.cumsum(weights[order]) <= transmit_share + SHARE_TOL
     if within.all():
-        return ALWAYS
-    # Gates of one value open together or not at all. Half way to the next, rounding moves none.
+        return LOWEST_THRESHOLD
+    # Equal gate values open together or not at all. Halfway to the next, rounding changes nothing.
     closed = float(flat[order[np.argmin(within)]])
     above = flat[flat > closed]
     return 0.5 * (closed + float(above.min())) if len(above) else closed + 1.0
 
 
-def refit_answers(
-    devices: Devices, loss: Loss, model: GatedSum, act: Floats, ridge: float, max_steps: int
-) -> tuple[GatedSum, float]:
-    """The best answers, given how much each counts; and their mean loss with the ridge."""
-    gates = (model.w[:0], model.b[:0])
-    like = GatedSum(model.v, model.a, *gates, model.base)
-    spread = devices.spread(act)
-    mass = devices.mass[:, np.newaxis]
-
-    def objective(flat: Floats) -> tuple[float, Floats]:
-        now = GatedSum.unpack(flat, like)
-        found, slope = loss(spread @ now.v + act @ now.a + now.base)
-        slope = slope * mass
-        by_v, by_a = spread.T @ slope + ridge * now.v, act.T @ slope + ridge * now.a
-        bent = 0.5 * ridge * (np.sum(now.v**2) + np.sum(now.a**2))
-        slopes = GatedSum(by_v, by_a, *gates, slope.sum(axis=0))
-        return float(devices.mass @ found + bent), slopes.flat
-
-    flat, value = descend(objective, like.flat, max_steps)
-    found = GatedSum.unpack(flat, like)
-    return model._replace(v=found.v, a=found.a, base=found.base), value
-
-
-def _tried(parts: Parts, model: GatedSum, activation: str, budget: float, max_steps: int) -> Hard:
-    limit = budget_limit(model.values(parts.whole[0]), parts.whole[0], budget)
-    if activation == "relu":
-        limit = max(limit, 0.0)  # below, it would transmit zeros
-    learnt, loss = parts.learnt
-    act = _activity(learnt, model, activation, limit)
-    found, _ = refit_answers(learnt, loss, model, act, parts.ridge, max_steps)
-    held, judge = parts.held
-    act = _activity(held, model, activation, limit)
-    return Hard(found, activation, limit, float(held.mass @ judge(found.outputs(held, act))[0]))
-
-
-def _activity(devices: Devices, model: GatedSum, activation: str, limit: float) -> Floats:
-    values = model.values(devices)
-    return np.where(values > limit, ACTIVATIONS[activation](values), 0.0) * devices.heard
+def _hard_activation(
+    rows: DeviceRows, model: GatedSum, activation: str, threshold: float
+) -> Floats:
+    """Return the activations (n, K) of open gates, and 0 for closed ones."""
+    gates = model.gate_values(rows)
+    return np.where(gates > threshold, ACTIVATIONS[activation](gates), 0.0) * rows.present

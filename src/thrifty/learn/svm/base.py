@@ -1,6 +1,6 @@
-"""What all estimators share that put few vectors in place of a support vector machine's many.
+"""The base class of the estimators that compress a support vector machine to few vectors.
 
-They take a fitted SVC or train one; they differ in how they find the vectors.
+They read a fitted SVC or train one, and differ in how they find the vectors (`_reduce`).
 """
 
 from __future__ import annotations
@@ -14,64 +14,81 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state, compute_sample_weight
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils import check_random_state
 
-from thrifty.bundle import Predictor, Schema
-from thrifty.costs import BoundPrices, Prices
+from thrifty.costs import Prices
 from thrifty.errors import DataError
-from thrifty.learn.base import PricedEstimator
-from thrifty.learn.budget_forest.grower import constant_forest
-from thrifty.learn.calibration import pair_slopes
+from thrifty.learn._sklearn import Interval, StrOptions
+from thrifty.learn.base import PricedClassifier
+from thrifty.learn.calibration import fit_pairwise_slopes
+from thrifty.learn.dataset import TrainingSet
+from thrifty.learn.encoding import identity_encoding, standardize
 from thrifty.learn.point import Point
-from thrifty.learn.svm.source import (
-    Job,
-    Machine,
-    Reduced,
-    given_svc,
-    plain_slots,
-    read_svc,
-    standard_slots,
-    train_machine,
-    whole,
-)
-from thrifty.learn.targets import Labels
-from thrifty.model import Frozen, SupportSet
+from thrifty.learn.svm.sklearn_svc import check_svc, read_svc, train_svm
+from thrifty.learn.svm.svm_model import KernelSVM, ReducedSet
+from thrifty.model import KernelMachine
 from thrifty.model.encoding import Encoding
 from thrifty.model.kernel_functions import KernelFunction
 
-__all__ = ["Compressor", "Task"]
+__all__ = ["FullSVM", "SVCCompressor"]
 
-# Sizes that a path tries when it is told none.
-SIZES = 12
+Floats = NDArray[np.float64]
+# Number of sizes that a path tries by default.
+PATH_SIZES = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """The machine, the table that goes with it, and its rows as the kernel reads them."""
+class FullSVM:
+    """The SVM to be compressed, with the training rows in its encoding.
 
-    schema: Schema
-    prices: BoundPrices
-    classes: NDArray[Any]
+    Parameters
+    ----------
+    svm : KernelSVM
+    encoding : Encoding
+        Turns rows of the table into the inputs of the kernel.
+    train : TrainingSet
+        Its classes are those of the SVM, in the same order.
+    Z : array of shape (n, q)
+        The encoded training rows.
+    """
+
+    svm: KernelSVM
     encoding: Encoding
-    machine: Machine
-    Z: NDArray[np.float64]
-    codes: NDArray[np.int64]
-    weight: NDArray[np.float64] | None
+    train: TrainingSet
+    Z: Floats
 
-    @property
-    def constant(self) -> Frozen:
-        """The model without vectors: the class shares."""
-        counts = np.bincount(self.codes, self.weight, len(self.classes))
-        return constant_forest(counts / counts.sum(), len(self.schema))
+    def freeze(
+        self, reduced: ReducedSet, Z: Floats, y: NDArray[np.int64], weight: Floats | None
+    ) -> KernelMachine:
+        """Join a reduced set with the encoding, and calibrate its probabilities on rows (Z, y)."""
+        kernel, vectors, encoding = self.svm.kernel, reduced.vectors, self.encoding
+        decisions = kernel.matrix(Z, vectors) @ reduced.coefficients + reduced.intercepts
+        slopes = fit_pairwise_slopes(decisions, y, self.svm.n_classes, weight)
+        if kernel.skips_zeros and vectors.any():
+            # A column that is 0 in every vector does not change a kernel value: it is not read.
+            read = np.asarray(vectors.any(axis=0))
+            vectors, encoding = vectors[:, read], encoding.keep(read)
+        return KernelMachine(
+            vectors=vectors,
+            coefficients=reduced.coefficients,
+            intercepts=reduced.intercepts,
+            slopes=slopes,
+            encoding=encoding,
+            kernel=kernel,
+            n_classes=self.svm.n_classes,
+            n_features=self.train.n_features,
+        )
 
 
-class Compressor(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
-    """Base of the classifiers that compress a support vector machine."""
+class SVCCompressor(PricedClassifier):
+    """Base of the classifiers that compress a support vector machine.
+
+    Parameters are those of `CompressedSVC`, without `max_moves`.
+    """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "svc": "no_validation",
+        "prices": [Prices, None],
         "n_vectors": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="right"),
@@ -81,58 +98,58 @@ class Compressor(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
         "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
         "per_pair": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "prices": [Prices, None],
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
         svc: Any = None,
+        prices: Prices | None = None,
         n_vectors: float = 0.1,
         kernel: str | KernelFunction = "rbf",
         C: float = 1.0,
         gamma: float | str = "scale",
         per_pair: bool = False,
         class_weight: dict[Any, float] | str | None = None,
-        prices: Prices | None = None,
         random_state: Any = None,
     ) -> None:
         self.svc = svc
+        self.prices = prices
         self.n_vectors = n_vectors
         self.kernel = kernel
         self.C = C
         self.gamma = gamma
         self.per_pair = per_pair
         self.class_weight = class_weight
-        self.prices = prices
         self.random_state = random_state
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, validation: tuple[Any, Any] | None = None
     ) -> Self:
-        """Compress the machine.
+        """Compress the SVM.
 
         Parameters
         ----------
         X : pandas or polars DataFrame, or array of shape (n, d)
-            The rows that the SVC is trained on, if there is none yet. With a fitted one, rows as
-            it was trained on: they tell the columns, the means that stand for missing values, and
-            the probabilities.
+            The training rows of the SVC if `svc` is None. With a fitted SVC, rows like those it
+            was trained on: they define the columns, the means that replace missing values, and the
+            calibration of the probabilities.
         y : sequence of shape (n,)
             Labels.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
         validation : (Xv, yv), optional
-            Rows that tell the probabilities of decisions; X when left out.
+            Rows to calibrate the probabilities on; the training rows by default.
         """
-        task = self._task(X, y, sample_weight)
-        size = self._size(task.machine)
-        (found,) = self._sizes_of(task, [size])
-        rows = (task.Z, task.codes, task.weight)
+        full = self._full_svm(self._read_training(X, y, sample_weight))
+        size = self._size(full.svm)
+        (reduced,) = self._compress(full, [size])
+        Z, codes, weight = full.Z, full.train.y, full.train.weight
         if validation is not None:
-            held, codes = self._held(task, validation)
-            rows = (task.encoding.apply(held), codes, None)
-        self._predictor = self._predictor_of(task, self._frozen(task, found, *rows), size)
+            validation_set = self._read_validation(validation, full.train)
+            Z, codes, weight = full.encoding.apply(validation_set.X), validation_set.y, None
+        model = full.freeze(reduced, Z, codes, weight)
+        self._predictor = self._predictor_of(model, full.train, {"n_vectors": size})
         return self
 
     def path(
@@ -144,10 +161,10 @@ class Compressor(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         sizes: Sequence[int] | None = None,
     ) -> Iterator[Point]:
-        """Operating points over the number of vectors, cheapest first.
+        """Return operating points over the number of vectors, cheapest first.
 
-        The first is the constant, at bill 0. All sizes share the machine and the order in which
-        vectors are taken, and each starts from the one before. Quality is the accuracy.
+        The first predicts the class shares and costs nothing. All sizes share the full SVM and the
+        order in which vectors are selected. Quality is the accuracy.
 
         Parameters
         ----------
@@ -156,138 +173,108 @@ class Compressor(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
         validation : (Xv, yv)
             Rows on which bill and quality are measured.
         sizes : sequence of int, optional
-            Numbers of vectors; a dozen up to `n_vectors` when left out.
+            Numbers of vectors; by default a dozen up to `n_vectors`.
         """
-        task = self._task(X, y, sample_weight)
-        held, codes = self._held(task, validation)
-        wanted = self._wanted(task.machine, sizes)
-        points = [self._point(self._predictor_of(task, task.constant, 0), held, codes)]
-        for size, found in zip(wanted, self._sizes_of(task, wanted), strict=True):
-            model = self._frozen(task, found, task.Z, task.codes, task.weight)
-            points.append(self._point(self._predictor_of(task, model, size), held, codes))
+        full = self._full_svm(self._read_training(X, y, sample_weight))
+        train = full.train
+        validation_set = self._read_validation(validation, train)
+        if sizes is None:
+            spaced = np.geomspace(1, self._size(full.svm), PATH_SIZES)
+            wanted = np.unique(spaced.round().astype(int)).tolist()
+        else:
+            wanted = sorted({int(size) for size in sizes})
+            if not wanted or wanted[0] < 1:
+                raise DataError(f"sizes: give numbers of vectors from 1 up, got {list(sizes)[:5]}")
+        constant = self._predictor_of(train.constant, train, {"n_vectors": 0})
+        points = [Point.measure(constant, validation_set)]
+        for size, reduced in zip(wanted, self._compress(full, wanted), strict=True):
+            model = full.freeze(reduced, full.Z, train.y, train.weight)
+            predictor = self._predictor_of(model, train, {"n_vectors": size})
+            points.append(Point.measure(predictor, validation_set))
         return iter(sorted(points, key=lambda point: point.bill))
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities (n, K) in the order of `classes_`."""
-        return self.predictor_.predict_proba(self._checked(X))
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The machine's decision (n,) for two classes; log-probabilities (n, K) for more."""
+    def decision_function(self, X: Any) -> Floats:
+        """Return the decision (n,) for two classes, log-probabilities (n, K) for more."""
+        model = self.model_
+        assert isinstance(model, KernelMachine)
         rows = self.schema_.encode(self._checked(X))
-        model = self._support
         if model.n_classes == 2:
             return -model.decisions(rows)[:, 0]
         return np.asarray(np.log(model.score(rows)))
 
-    @property
-    def _support(self) -> SupportSet:
-        model = self.model_
-        assert isinstance(model, SupportSet)
-        return model
-
     @abstractmethod
-    def _reduce(self, job: Job, sizes: list[int], random: RandomState) -> Iterator[Reduced]:
-        """Vectors and coefficients for each of the increasing sizes."""
+    def _reduce(
+        self,
+        svm: KernelSVM,
+        Z: Floats,
+        y: NDArray[np.int64],
+        sizes: list[int],
+        random: RandomState,
+    ) -> Iterator[ReducedSet]:
+        """Yield a reduced set of each size; sizes increase and are below that of the SVM.
 
-    def _sizes_of(self, task: Task, sizes: list[int]) -> Iterator[Reduced]:
-        """As `_reduce`, for all pairs together or for each pair on its own."""
-        random = check_random_state(self.random_state)
-        job = Job(task.machine, task.Z, task.codes)
-        jobs = job.pairs() if self.per_pair else [job]
-        runs = [self._within(one, sizes, random) for one in jobs]
-        if not self.per_pair:
-            return runs[0]
-        return (Reduced.side_by_side(some) for some in zip(*runs, strict=True))
+        Z (n, q) and y (n,) are the training rows and class codes of the SVM.
+        """
 
-    def _within(self, job: Job, sizes: list[int], random: RandomState) -> Iterator[Reduced]:
-        """Sizes that are too large give the machine as it is."""
-        most = len(job.machine.vectors)
-        yield from self._reduce(job, [size for size in sizes if size < most], random)
-        yield from (whole(job.machine) for size in sizes if size >= most)
+    def _full_svm(self, train: TrainingSet) -> FullSVM:
+        """Read the fitted SVC, or train one on standardized rows; may replace `classes_`."""
+        if self.svc is None:
+            train.require_every_class()
+            encoding = standardize(train.schema, train.X, train.weight)
+            Z = encoding.apply(train.X)
+            svm = train_svm(Z, train.y, train.weight, self.kernel, self.C, self.gamma)
+            return FullSVM(svm, encoding, train, Z)
+        svc = check_svc(self.svc)
+        assert train.classes is not None
+        unknown = np.setdiff1d(train.classes, svc.classes_)
+        if len(unknown):
+            raise DataError(
+                f"target: {unknown.tolist()[:5]} are not classes of the svc "
+                f"{svc.classes_.tolist()[:20]}"
+            )
+        # The SVC may know classes that have no row here.
+        codes = np.searchsorted(svc.classes_, train.classes)[train.y]
+        train = replace(train, y=codes, classes=svc.classes_)
+        self.classes_ = svc.classes_
+        svm, encoding = read_svc(svc, train.schema), identity_encoding(train.X)
+        return FullSVM(svm, encoding, train, encoding.apply(train.X))
 
-    def _wanted(self, machine: Machine, sizes: Sequence[int] | None) -> list[int]:
-        if sizes is None:
-            top = self._size(machine)
-            return np.unique(np.geomspace(1, top, SIZES).round().astype(int)).tolist()  # type: ignore[no-any-return]
-        wanted = sorted({int(size) for size in sizes})
-        if not wanted or wanted[0] < 1:
-            raise DataError(f"sizes: give numbers of vectors from 1 up, got {list(sizes)[:5]}")
-        return wanted
-
-    def _size(self, machine: Machine) -> int:
-        """How many vectors `n_vectors` asks for: of the machine, or of the mean pair."""
+    def _size(self, svm: KernelSVM) -> int:
+        """Return the number of vectors for `n_vectors`; a share is of the SVM or the mean pair."""
         if isinstance(self.n_vectors, int | np.integer):
             return int(self.n_vectors)
-        pool = float(len(machine.vectors))
+        total = float(len(svm.vectors))
         if self.per_pair:
-            pool *= 2.0 / machine.n_classes
-        return max(1, round(self.n_vectors * pool))
+            total *= 2.0 / svm.n_classes
+        return max(1, round(self.n_vectors * total))
 
-    def _frozen(
-        self, task: Task, found: Reduced, Z: NDArray[np.float64], codes: Any, weight: Any
-    ) -> SupportSet:
-        machine, vectors, encoding = task.machine, found.vectors, task.encoding
-        decisions = machine.kernel.matrix(Z, vectors) @ found.coefficients + found.intercepts
-        if machine.kernel.skips_zeros and vectors.any():
-            read = np.asarray(vectors.any(axis=0))
-            vectors, encoding = vectors[:, read], encoding.keep(read)
-        slopes = pair_slopes(decisions, codes, machine.n_classes, weight)
-        return SupportSet(
-            vectors, found.coefficients, found.intercepts, slopes, encoding,
-            machine.kernel, machine.n_classes, len(task.schema),
-        )  # fmt: skip
+    def _compress(self, full: FullSVM, sizes: list[int]) -> Iterator[ReducedSet]:
+        """Yield a reduced set of each size, which all pairs share or which each pair has.
 
-    def _predictor_of(self, task: Task, model: Frozen, size: int) -> Predictor:
-        knob = {"n_vectors": size}
-        return self._freeze(model, task.schema, task.prices, task.classes, knob)
+        With `per_pair`, all pairs finish one size before any starts the next.
+        """
+        random = check_random_state(self.random_state)
+        svm, Z, y = full.svm, full.Z, full.train.y
+        if not self.per_pair:
+            yield from self._reduce_or_keep(svm, Z, y, sizes, random)
+            return
+        runs = []
+        for number, (first, second) in enumerate(zip(*svm.pairs, strict=True)):
+            own = (y == first) | (y == second)
+            codes = (y[own] == second).astype(np.int64)
+            runs.append(self._reduce_or_keep(svm.pair(number), Z[own], codes, sizes, random))
+        for pairs in zip(*runs, strict=True):
+            yield ReducedSet.join_pairs(pairs)
 
-    def _point(self, model: Predictor, held: NDArray[Any], codes: NDArray[np.int64]) -> Point:
-        frozen = model.model
-        bills = model.prices.bill(frozen.used(held), frozen.evaluations(held))
-        right = frozen.score(held).argmax(axis=1) == codes
-        return Point(model.knob or {}, model, float(bills.mean()), float(right.mean()))
-
-    def _held(self, task: Task, validation: tuple[Any, Any]) -> tuple[NDArray[Any], Any]:
-        rows = task.schema.encode(self._as_table(validation[0], reset=False))
-        labels = Labels(task.classes, np.empty(0, np.int64))
-        return rows, labels.recode(validation[1], len(rows))
-
-    def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
-        self._validate_params()
-        svc = None if self.svc is None else given_svc(self.svc)
-        schema, prices, rows = self._read(X)
-        labels = _labels(y, len(rows), svc)
-        self.classes_ = labels.classes
-        weight = self._balanced(self._weights(sample_weight, rows), labels)
-        rows, codes, weight = self._kept(weight, rows, labels.codes)
-        if svc is not None:
-            machine, encoding = read_svc(svc, schema), plain_slots(rows)
-            Z = encoding.apply(rows)
-        else:
-            if len(np.unique(codes)) < len(labels.classes):
-                raise DataError("target: every class needs a row of positive weight")
-            encoding = standard_slots(schema, rows, weight)
-            Z = encoding.apply(rows)
-            machine = train_machine(Z, codes, weight, self.kernel, self.C, self.gamma)
-        return Task(schema, prices, labels.classes, encoding, machine, Z, codes, weight)
-
-    def _balanced(self, weight: Any, labels: Labels) -> NDArray[np.float64] | None:
-        if self.class_weight is None:
-            return weight  # type: ignore[no-any-return]
-        balance = compute_sample_weight(self.class_weight, labels.classes[labels.codes])
-        return np.asarray(balance if weight is None else weight * balance)
-
-
-def _labels(y: Any, rows: int, svc: Any) -> Labels:
-    """Class numbers of the rows, in the order of the machine's classes if it is given."""
-    labels = Labels.of(y, rows)
-    if svc is None:
-        return labels
-    strange = np.setdiff1d(labels.classes, svc.classes_)
-    if len(strange):
-        raise DataError(
-            f"target: {strange.tolist()[:5]} are not classes of the svc "
-            f"{svc.classes_.tolist()[:20]}"
-        )
-    codes = np.searchsorted(svc.classes_, labels.classes)[labels.codes]
-    return replace(labels, classes=svc.classes_, codes=codes)
+    def _reduce_or_keep(
+        self,
+        svm: KernelSVM,
+        Z: Floats,
+        y: NDArray[np.int64],
+        sizes: list[int],
+        random: RandomState,
+    ) -> Iterator[ReducedSet]:
+        """As `_reduce`, for any sizes: one that the SVM does not exceed gives the SVM itself."""
+        total = len(svm.vectors)
+        yield from self._reduce(svm, Z, y, [size for size in sizes if size < total], random)
+        yield from (ReducedSet.all_of(svm) for size in sizes if size >= total)

@@ -1,8 +1,4 @@
-"""CVM: a support vector machine compressed to a few vectors that are moved (Xu 2014, chapter 4).
-
-LARS picks some of the support vectors; then they move, with their coefficients, until they decide
-as the whole machine does. The cost of a decision is the number of kernel evaluations.
-"""
+"""CVM: a support vector machine compressed to a few vectors that move (Xu 2014, chapter 4)."""
 
 from __future__ import annotations
 
@@ -13,83 +9,94 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import RandomState
-from sklearn.utils._param_validation import Interval
+from numpy.typing import NDArray
 
 from thrifty.costs import Prices
 from thrifty.files import write_whole
-from thrifty.learn.svm.base import Compressor
+from thrifty.learn._sklearn import Interval
+from thrifty.learn.svm.base import SVCCompressor
 from thrifty.learn.svm.libsvm import libsvm_model, libsvm_ranges
-from thrifty.learn.svm.moving import is_crowded, move
-from thrifty.learn.svm.selection import select
-from thrifty.learn.svm.source import Job, Reduced
+from thrifty.learn.svm.moving import is_crowded, move_vectors
+from thrifty.learn.svm.selection import select_vectors
+from thrifty.learn.svm.svm_model import KernelSVM, ReducedSet
+from thrifty.model import KernelMachine
 from thrifty.model.kernel_functions import KernelFunction
 
 __all__ = ["CompressedSVC"]
 
 
-class CompressedSVC(Compressor):
-    """A support vector machine of few vectors, none of which need be a row of the table.
+class CompressedSVC(SVCCompressor):
+    """A support vector machine compressed to few vectors, which need not be training rows.
 
-    Every example reads the same features, pays for them once, and takes one kernel evaluation
-    for each vector; `Prices(evaluation=...)` is what one costs.
+    LARS selects some of the support vectors. Then they move, and their coefficients with them,
+    until they decide as the full SVM does.
+
+    Every example reads the same features, pays for them once, and takes one kernel evaluation for
+    each vector, which costs `Prices(evaluation=...)`.
 
     Parameters
     ----------
     svc : SVC or NuSVC, optional
-        A fitted machine to compress, on numbers as it was trained on. (`clone` forgets fits; in a
-        search or a pipeline wrap it in `sklearn.frozen.FrozenEstimator`.) When left out, one is
-        trained: numbers are standardized, a category is 1 or 0, a missing value is the mean.
-    n_vectors : int or float
-        How many vectors to keep, or their share of the support vectors. If the machine has no
-        more, it is kept as it is.
-    kernel : {"rbf", "poly"} or KernelFunction
-        Kernel of the machine that is trained; "poly" has degree 3 and a constant of 1.
-    C : float
-        Weight of its errors.
-    gamma : "scale" or float
-        Width of its kernel; "scale" is one over the number and the variance of the inputs.
-    per_pair : bool
-        With more than two classes, whether each pair has `n_vectors` of its own, or all share
-        them. A vector that is shared is evaluated once and speaks in every pair.
-    max_moves : int
-        Most steps of the search for better places; 0 leaves the vectors where they are.
-    class_weight : dict, "balanced" or None
-        Weights of the classes, for the machine that is trained.
+        A fitted SVC to compress; the table must have the numbers that it was trained on. (`clone`
+        forgets fits: in a search or a pipeline, wrap it in `sklearn.frozen.FrozenEstimator`.) By
+        default one is trained: numbers are standardized, categories are one-hot encoded, and a
+        missing value becomes the mean.
     prices : Prices, optional
-        What features and evaluations cost; one unit a feature when left out.
+        Prices of features and evaluations; by default each feature costs one unit.
+    n_vectors : int or float
+        How many vectors to keep, or which share of the support vectors. An SVM that has no more is
+        kept as it is.
+    kernel : {"rbf", "poly"} or KernelFunction
+        Kernel of the SVC that is trained; "poly" has degree 3 and ``coef0=1``.
+    C : float
+        Inverse regularization of the SVC that is trained.
+    gamma : "scale" or float
+        Kernel coefficient of the SVC that is trained; "scale" is ``1 / (q * variance)`` for q
+        encoded columns.
+    per_pair : bool
+        With more than two classes, whether each pair of classes has `n_vectors` of its own, or all
+        pairs share them. A shared vector is evaluated once and counts in every pair.
+    max_moves : int
+        Maximum number of optimization steps; 0 leaves the vectors where they are.
+    class_weight : dict, "balanced" or None
+        Weights of the classes.
     random_state : int, RandomState or None
-        Draws support vectors where they are too many to look at all.
+        Draws a sample of the support vectors if there are too many to compare all.
 
     Attributes
     ----------
-    classes_ : array
+    classes_ : array of shape (K,)
         Labels in the order of the columns of `predict_proba`.
-    model_ : thrifty.model.SupportSet
+    model_ : thrifty.model.KernelMachine
         The frozen model.
 
     Examples
     --------
+    Eight vectors decide nearly as the SVM's 241 do:
+
     >>> from sklearn.svm import SVC
     >>> from thrifty import CompressedSVC, Prices
     >>> from thrifty.data import ring
     >>> table = ring(random_state=0)
     >>> full = SVC(gamma=0.5).fit(table.X, table.y)
-    >>> small = CompressedSVC(full, n_vectors=8, prices=Prices(evaluation=0.01))
-    >>> agree = small.fit(table.X, table.y).predict(table.X) == full.predict(table.X)
-    >>> bool(agree.mean() > 0.97)
-    True
+    >>> len(full.support_)
+    241
+    >>> small = CompressedSVC(full, Prices(evaluation=0.01), n_vectors=8).fit(table.X, table.y)
+    >>> (small.predict(table.X) == full.predict(table.X)).mean().round(3).item()
+    0.995
     >>> small.bill(table.X).max().item()  # two features, eight evaluations
     2.08
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Compressor._parameter_constraints,
+        **SVCCompressor._parameter_constraints,
         "max_moves": [Interval(Integral, 0, None, closed="left")],
     }
 
     def __init__(
         self,
         svc: Any = None,
+        prices: Prices | None = None,
         n_vectors: float = 0.1,
         kernel: str | KernelFunction = "rbf",
         C: float = 1.0,
@@ -97,44 +104,50 @@ class CompressedSVC(Compressor):
         per_pair: bool = False,
         max_moves: int = 50,
         class_weight: dict[Any, float] | str | None = None,
-        prices: Prices | None = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            svc, n_vectors, kernel, C, gamma, per_pair, class_weight, prices, random_state
+            svc, prices, n_vectors, kernel, C, gamma, per_pair, class_weight, random_state
         )
         self.max_moves = max_moves
 
     def export_libsvm(self, path: str | os.PathLike[str]) -> None:
-        """Write a LibSVM model file, which ``svm-predict`` and what is compatible with it load.
+        """Write a LibSVM model file for ``svm-predict`` and compatible programs.
 
-        Labels that are not whole numbers become 0, 1, ... in the order of `classes_`. If the
-        inputs are standardized, the ranges for ``svm-scale -r`` are written to ``path.range``; a
-        category has an input for each of its labels, 1 or 0. LibSVM gives every pair of classes
-        vectors of its own, so vectors that more than two classes share are written once for each
-        class but one.
+        Labels that are not whole numbers become 0, 1, ... in the order of `classes_`. If the inputs
+        are standardized, the ranges for ``svm-scale -r`` are written to ``path.range``; a category
+        has one input of 1 or 0 for each label. LibSVM gives every pair of classes its own vectors,
+        so vectors shared by K > 2 classes are written K - 1 times.
 
         Raises
         ------
         DataError
             If LibSVM does not have the kernel.
         """
-        model = self._support
+        model = self.model_
+        assert isinstance(model, KernelMachine)
         write_whole(path, libsvm_model(model, self.classes_).encode("ascii"))
         if not model.encoding.is_plain:
             write_whole(f"{os.fspath(path)}.range", libsvm_ranges(model).encode("ascii"))
 
-    def _reduce(self, job: Job, sizes: list[int], random: RandomState) -> Iterator[Reduced]:
+    def _reduce(
+        self,
+        svm: KernelSVM,
+        Z: NDArray[np.float64],
+        y: NDArray[np.int64],
+        sizes: list[int],
+        random: RandomState,
+    ) -> Iterator[ReducedSet]:
+        """Select vectors once for the largest size; each size starts from the moved ones before."""
         if not sizes:
             return
-        machine = job.machine
-        order = select(machine, sizes[-1], random)
-        moved, last = machine.vectors[:0], 0
+        order = select_vectors(svm, sizes[-1], random)
+        moved, n_moved = svm.vectors[:0], 0
         for size in sizes:
-            if is_crowded(machine, last) != is_crowded(machine, size):
-                moved, last = machine.vectors[:0], 0  # they were moved by another measure
-            # Those that have moved start from where they are, the new ones from the table.
-            start = np.vstack([moved, machine.vectors[order[last:size]]])
-            found = move(machine, start, self.max_moves, random)
-            moved, last = found.vectors, size
-            yield found
+            if is_crowded(svm, n_moved) != is_crowded(svm, size):
+                # The vectors so far were moved by another objective: start from the selected ones.
+                moved, n_moved = svm.vectors[:0], 0
+            start = np.vstack([moved, svm.vectors[order[n_moved:size]]])
+            reduced = move_vectors(svm, start, self.max_moves, random)
+            moved, n_moved = reduced.vectors, size
+            yield reduced
