@@ -1,13 +1,14 @@
-"""What can go wrong, by whose hand: one class per kind of mistake.
+"""The errors that Thrifty raises on purpose, and two helpers that word them.
 
-The command line maps each class to an exit code; a library user catches
-`ThriftyError` for all of them. The classes also derive from the built-in error
-that scikit-learn's conventions expect in the same place.
+A library user catches `ThriftyError` for all of them; the command line maps each class to an
+exit code. Each class also derives from the built-in error that scikit-learn users expect in
+the same place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 
 __all__ = [
     "BudgetError",
@@ -16,16 +17,17 @@ __all__ = [
     "PriceError",
     "SourceError",
     "ThriftyError",
+    "did_you_mean",
     "raise_all",
 ]
 
 
 class ThriftyError(Exception):
-    """Base of every error that Thrifty raises on purpose."""
+    """Base class of all errors that Thrifty raises on purpose."""
 
 
 class DataError(ThriftyError, ValueError):
-    """The table or the target cannot be used as it is."""
+    """The table, the target or a parameter cannot be used as it is."""
 
 
 class PriceError(DataError):
@@ -37,7 +39,7 @@ class BudgetError(ThriftyError, ValueError):
 
 
 class BundleError(ThriftyError, ValueError):
-    """A model file is damaged, hostile or too new."""
+    """A model file is damaged, malicious or written by a newer version."""
 
 
 class SourceError(ThriftyError, RuntimeError):
@@ -45,19 +47,39 @@ class SourceError(ThriftyError, RuntimeError):
 
 
 def raise_all(error: type[ThriftyError], heading: str, problems: Sequence[str]) -> None:
-    """Raise one `error` that tells all `problems`; do nothing when there are none.
+    """Raise one `error` that lists all `problems`; do nothing if there are none.
 
     Examples
     --------
     >>> from thrifty.errors import PriceError, raise_all
     >>> raise_all(PriceError, "prices", [])
-    >>> raise_all(PriceError, "prices", ["age: -1 is negative"])
+    >>> raise_all(PriceError, "prices", ["age: -1 is negative", "chol: nan is not a price"])
     Traceback (most recent call last):
     ...
-    thrifty.errors.PriceError: prices: age: -1 is negative
+    thrifty.errors.PriceError: prices: 2 problems
+      - age: -1 is negative
+      - chol: nan is not a price
     """
     if len(problems) == 1:
         raise error(f"{heading}: {problems[0]}")
     if problems:
         lines = "".join(f"\n  - {problem}" for problem in problems)
         raise error(f"{heading}: {len(problems)} problems{lines}")
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """Return the end of a message that suggests the known name closest to `name`.
+
+    The comparison ignores case. The text is empty if no known name is close.
+
+    Examples
+    --------
+    >>> from thrifty.errors import did_you_mean
+    >>> did_you_mean("Chol", ["age", "chol"])
+    "; did you mean 'chol'?"
+    >>> did_you_mean("zzz", ["age", "chol"])
+    ''
+    """
+    by_lower = {str(other).casefold(): other for other in known}
+    found = difflib.get_close_matches(str(name).casefold(), by_lower, n=1)
+    return f"; did you mean {by_lower[found[0]]!r}?" if found else ""

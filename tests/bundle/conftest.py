@@ -1,4 +1,4 @@
-"""A toy model of two questions, so that the bundle is tested by itself."""
+"""A toy model of two questions, so that the bundle can be tested by itself."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,24 +14,22 @@ import pytest
 
 import thrifty.model
 from thrifty.bundle import Predictor, Schema
-from thrifty.bundle.archive import pack
+from thrifty.bundle.archive import pack_members
 from thrifty.costs import Prices
 from thrifty.errors import BundleError
 from thrifty.model.base import Frozen, Walk
 
-NAMES = ("age", "chol", "sex")
 TABLE = {"age": [63, 41, None, 30], "chol": [2.5, None, 1.0, 9.0], "sex": ["m", "f", "m", None]}
 
 
+@dataclass(eq=False)
 class TwoQuestions(Frozen):
     """Reads the first column; unless it is small, reads the second, never any other."""
 
+    thresholds: np.ndarray
+    leaves: np.ndarray
+    n_features: int
     kind = "two-questions"
-
-    def __init__(self, thresholds, leaves, n_features):
-        self.thresholds = thresholds
-        self.leaves = leaves
-        self.n_features = n_features
 
     @property
     def n_scores(self):
@@ -86,7 +85,7 @@ class TwoQuestionsWalk(Walk):
 
     @property
     def path(self):
-        """Features on the way, as far as it is known."""
+        """Features on the path, as far as it is known."""
         x = self.values.get(0)
         return (0,) if x is None or x <= self.model.thresholds[0] else (0, 1)
 
@@ -103,7 +102,7 @@ class TwoQuestionsWalk(Walk):
 
     @property
     def scores(self):
-        # As long as a value is missing from the path, it counts as large.
+        # A value of the path that has not arrived yet counts as large.
         row = [[self.values.get(j, np.inf) for j in range(self.model.n_features)]]
         return np.atleast_1d(self.model.score(np.array(row))[0])
 
@@ -112,17 +111,17 @@ class TwoQuestionsWalk(Walk):
         return len(self.touched)
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def two_questions() -> Iterator[type[Frozen]]:
-    """The toy model, known to the loader."""
+    """Register the toy model with the loader."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(thrifty.model.KINDS, TwoQuestions.kind, TwoQuestions)
         yield TwoQuestions
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def make(two_questions) -> Callable[..., Predictor]:
-    """Make a predictor around the toy; keywords replace its parts."""
+    """Return a function that makes a predictor around the toy model; keywords replace its parts."""
 
     def make(**parts: Any) -> Predictor:
         schema = parts.pop("schema", None) or Schema.of(TABLE)
@@ -143,14 +142,14 @@ def make(two_questions) -> Callable[..., Predictor]:
     return make
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def predictor(make) -> Predictor:
     return make()
 
 
 @pytest.fixture(scope="session")
 def unpack() -> Callable[[bytes], tuple[dict[str, Any], dict[str, bytes]]]:
-    """Take a model file apart: its header, and its other members."""
+    """Return a function that splits a model file into its header and its other members."""
 
     def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
         with zipfile.ZipFile(io.BytesIO(data)) as zipped:
@@ -162,10 +161,10 @@ def unpack() -> Callable[[bytes], tuple[dict[str, Any], dict[str, bytes]]]:
 
 @pytest.fixture(scope="session")
 def repack() -> Callable[[Any, Mapping[str, bytes]], bytes]:
-    """Put a header and members together and seal them, sound or not."""
+    """Return a function that packs a header and members into a sealed file, valid or not."""
 
     def repack(header: Any, members: Mapping[str, bytes]) -> bytes:
         data = header if isinstance(header, bytes) else json.dumps(header).encode()
-        return pack({"header.json": data, **members})
+        return pack_members({"header.json": data, **members})
 
     return repack

@@ -1,6 +1,9 @@
+"""Model files: written whole, read back to the same bits, described without being built."""
+
 from __future__ import annotations
 
 import io
+import json
 import math
 import os
 import stat
@@ -11,6 +14,7 @@ import numpy as np
 import pytest
 
 from thrifty.bundle import Schema, describe, load, save
+from thrifty.bundle.file import FORMAT, audit_header, parse_json
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError
 
@@ -22,7 +26,7 @@ def path(tmp_path):
     return tmp_path / "heart.thrifty"
 
 
-# --- there and back ----------------------------------------------------------
+# --- save and load -----------------------------------------------------------
 
 
 def test_a_predictor_is_saved_and_loaded_to_the_same_bits(make, path):
@@ -130,7 +134,7 @@ def test_a_header_that_could_not_be_read_is_not_written(make, path, monkeypatch)
         make().save(path)
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_beside(make, path, monkeypatch):
+def test_a_failed_write_leaves_the_old_file_and_no_other(make, path, monkeypatch):
     make().save(path)
     before = path.read_bytes()
 
@@ -147,7 +151,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_beside(make, path, monke
         assert os.listdir(path.parent) == [path.name]
 
 
-def test_an_unwritable_place_is_named(predictor, tmp_path):
+def test_a_path_that_cannot_be_written_is_named(predictor, tmp_path):
     with pytest.raises(FileNotFoundError, match="cannot write.*nowhere"):
         save(predictor, tmp_path / "nowhere" / "heart.thrifty")
     with pytest.raises(OSError, match="cannot write"):
@@ -168,13 +172,13 @@ def test_a_saved_file_has_usual_permissions_and_keeps_links(predictor, tmp_path)
 # --- reading -----------------------------------------------------------------
 
 
-def test_no_such_file_is_told_as_such(tmp_path):
+def test_a_missing_file_is_a_file_not_found_error(tmp_path):
     for read in (load, describe):
         with pytest.raises(FileNotFoundError):
             read(tmp_path / "none")
 
 
-def test_what_is_no_file_is_refused(tmp_path):
+def test_what_is_not_a_file_is_refused(tmp_path):
     with pytest.raises(BundleError, match="not a regular file"):
         load(tmp_path)
 
@@ -191,3 +195,100 @@ def test_a_file_that_is_too_large_is_not_read(predictor, path, monkeypatch):
     monkeypatch.setattr("thrifty.bundle.archive.MAX_FILE", path.stat().st_size - 1)
     with pytest.raises(BundleError, match="at most 2 GiB"):
         load(path)
+
+
+# --- the header ---------------------------------------------------------------
+
+ENTRY = {"sha256": "0" * 64, "dtype": "<f8", "shape": [1]}
+HEADER = {
+    "thrifty": FORMAT,
+    "needs": "0.1",
+    "kind": "forest",
+    "model": {},
+    "schema": {},
+    "classes": None,
+    "prices": {},
+    "knob": None,
+    "provenance": None,
+    "arrays": {"a": ENTRY, "stages/0.values": ENTRY},
+}
+
+
+def test_valid_json_is_read():
+    assert parse_json(json.dumps(HEADER).encode()) == HEADER
+    assert audit_header(dict(HEADER)) == HEADER
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (b"", "not valid JSON"),
+        (b"{", "not valid JSON"),
+        (b"\xff", "not valid JSON"),
+        (b"\xef\xbb\xbf{}", "not valid JSON"),
+        (b"{} {}", "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
+        (b'{"a":' * 100_000, "not valid JSON"),
+        (b"9" * 10_000, "not valid JSON"),
+        (b"[" * 100 + b"]" * 100, "more than 64 levels"),
+        (b'{"a": 1, "b": 2, "a": 1}', "the key 'a' twice"),
+        (b"NaN", "not a finite number"),
+        (b"[-Infinity]", "not a finite number"),
+        (b"1e999", "not a finite number"),
+    ],
+    ids=range(13),
+)
+def test_invalid_json_is_refused(text, message):
+    with pytest.raises(BundleError, match=message):
+        parse_json(text)
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"kind": 1}, "'kind' is of the wrong type"),
+        ({"needs": None}, "'needs' is of the wrong type"),
+        ({"model": []}, "'model' is of the wrong type"),
+        ({"classes": []}, "'classes' is of the wrong type"),
+        ({"knob": 3}, "'knob' is of the wrong type"),
+        ({"arrays": []}, "'arrays' is of the wrong type"),
+        ({"code": "import os"}, "unknown part 'code'"),
+        ({"thrifty": True}, "not a Thrifty model file"),
+        ({"thrifty": "1"}, "not a Thrifty model file"),
+        ({"thrifty": 0}, "no format 0"),
+        ({"thrifty": -1}, "no format -1"),
+        ({"arrays": {"../a": ENTRY}}, "plain words"),
+        ({"arrays": {"/a": ENTRY}}, "plain words"),
+        ({"arrays": {"a/..": ENTRY}}, "plain words"),
+        ({"arrays": {"a\\b": ENTRY}}, "plain words"),
+        ({"arrays": {"a\0": ENTRY}}, "plain words"),
+        ({"arrays": {"a": None}}, "sha256, a dtype and a shape"),
+        ({"arrays": {"a": ENTRY | {"more": 1}}}, "sha256, a dtype and a shape"),
+        ({"arrays": {"a": {"dtype": "<f8"}}}, "sha256, a dtype and a shape"),
+    ],
+    ids=range(19),
+)
+def test_an_invalid_header_is_refused(changes, message):
+    with pytest.raises(BundleError, match=message):
+        audit_header(HEADER | changes)
+
+
+@pytest.mark.parametrize("plain", [None, [], "header", {}, 1])
+def test_what_is_not_a_header_is_refused(plain):
+    with pytest.raises(BundleError, match="not a Thrifty model file"):
+        audit_header(plain)
+
+
+@pytest.mark.parametrize("part", sorted(HEADER.keys() - {"thrifty"}))
+def test_a_header_needs_all_its_parts(part):
+    with pytest.raises(BundleError, match=f"lacks '{part}'"):
+        audit_header({key: value for key, value in HEADER.items() if key != part})
+
+
+def test_a_newer_format_is_refused_with_the_release_it_needs():
+    newer = {"thrifty": FORMAT + 1, "needs": "3.7", "whatever": 1}
+    with pytest.raises(BundleError, match=r"reads up to 1: it needs Thrifty 3\.7 or newer"):
+        audit_header(newer)
+    for unsafe in (None, "\x1b[31m", "3.7; rm", "9" * 50):
+        with pytest.raises(BundleError, match="it needs a newer Thrifty$"):
+            audit_header(newer | {"needs": unsafe})

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thrifty.bundle import describe, load
-from thrifty.bundle.archive import seal
-from thrifty.bundle.npy import entry_of, pack
+from thrifty.bundle.archive import array_entry, pack_array, seal
 from thrifty.errors import BundleError
 
 json_values = st.recursive(
@@ -118,7 +117,7 @@ def test_a_resealed_change_is_refused_or_changes_nothing(attempt, good, data):
         assert predictor.predict({"age": [70], "chol": [1.0], "sex": ["m"]}).tolist() == ["ill"]
 
 
-# --- hostile headers ---------------------------------------------------------
+# --- malicious headers -------------------------------------------------------
 
 
 @given(st.data())
@@ -144,7 +143,7 @@ def test_a_header_with_any_part_removed_is_refused(attempt, good, unpack, repack
     assert attempt(repack(header, members)) is None
 
 
-def test_headers_are_told_apart_from_models_they_do_not_fit(attempt, good, unpack, repack):
+def test_a_header_that_does_not_match_its_model_is_refused(attempt, good, unpack, repack):
     header, members = unpack(good)
     changes = [
         ("kind", "os.system"),
@@ -169,7 +168,7 @@ def test_headers_are_told_apart_from_models_they_do_not_fit(attempt, good, unpac
     assert attempt(repack(header, members)) is not None
 
 
-def test_members_and_header_must_list_the_same(attempt, good, unpack, repack):
+def test_members_and_header_must_agree(attempt, good, unpack, repack):
     header, members = unpack(good)
     assert attempt(repack(header, members | {"arrays/more.npy": b""})) is None
     assert attempt(repack(header, members | {"../../evil.py": b"1"})) is None
@@ -212,8 +211,8 @@ def test_arrays_of_other_types_and_shapes_load_or_are_refused(attempt, good, unp
     name = data.draw(st.sampled_from(["leaves", "thresholds"]))
     shape = data.draw(st.lists(st.integers(0, 4), max_size=3))
     array = np.ones(shape, dtype=data.draw(st.sampled_from(["<f8", "<i4", "|b1", "<u8"])))
-    members[f"arrays/{name}.npy"] = pack(array)
-    header["arrays"][name] = entry_of(array, pack(array))
+    members[f"arrays/{name}.npy"] = pack_array(array)
+    header["arrays"][name] = array_entry(array, pack_array(array))
     predictor = attempt(repack(header, members))
     fits = {"leaves": array.shape == (3, 2), "thresholds": array.shape == (2,)}[name]
     assert (predictor is not None) == fits

@@ -1,3 +1,5 @@
+"""A predictor: raw tables in, labels and bills out; parts that do not fit are refused."""
+
 from __future__ import annotations
 
 import copy
@@ -8,13 +10,14 @@ import pandas as pd
 import pytest
 
 from thrifty.bundle import Schema
+from thrifty.bundle.predictor import build_classes, plain_classes, read_classes
 from thrifty.costs import Prices
-from thrifty.errors import DataError
+from thrifty.errors import BundleError, DataError
 
 TABLE = {"age": [45, 63, 63], "chol": [1.0, 1.0, 9.0], "sex": ["m", "f", None]}
 
 
-def test_a_predictor_answers_in_the_words_of_the_table(predictor):
+def test_a_predictor_takes_raw_tables_and_returns_labels(predictor):
     for table in (TABLE, pd.DataFrame(TABLE)):
         assert predictor.predict(table).tolist() == ["well", "ill", "ill"]
         np.testing.assert_array_equal(
@@ -28,24 +31,24 @@ def test_a_bill_adds_own_and_shared_prices_and_evaluations(predictor):
     assert predictor.bill(TABLE).tolist() == pytest.approx([1.01, 10.39, 10.39], rel=1e-12)
 
 
-def test_the_ceiling_is_the_bill_of_the_dearest_way(predictor):
+def test_the_ceiling_is_the_bill_of_the_most_expensive_path(predictor):
     assert predictor.ceiling == predictor.bill(TABLE).max()
 
 
-def test_a_bill_without_evaluations_to_pay_does_not_count_them(make, monkeypatch):
+def test_free_evaluations_are_not_counted(make, monkeypatch):
     predictor = make(prices=Prices({"age": 1.0, "chol": 2.0, "sex": 3.0}))
     monkeypatch.setattr(predictor.model, "evaluations", None)
     assert predictor.bill(TABLE).tolist() == [1.0, 3.0, 3.0]
 
 
-def test_a_model_of_values_predicts_values(make):
+def test_a_regression_predicts_values(make):
     predictor = make(classes=None)
     assert predictor.predict(TABLE).tolist() == [0.1, 0.6, 0.8]
     with pytest.raises(TypeError, match="values, not classes"):
         predictor.predict_proba(TABLE)
 
 
-def test_a_nameless_predictor_goes_by_position(make):
+def test_a_predictor_without_names_uses_positions(make):
     predictor = make(schema=Schema.of(np.eye(2)), prices=Prices([1.0, 2.0]))
     assert predictor.predict([[45, 0], [63, 0]]).tolist() == ["well", "ill"]
     assert predictor.bill(np.array([[45, 0], [63, 0]], dtype=np.float32)).tolist() == [1.0, 3.0]
@@ -83,7 +86,7 @@ def test_classes_have_one_of_four_types(make, classes, kind):
     ],
     ids=str,
 )
-def test_classes_that_a_file_could_not_keep_are_refused(make, classes):
+def test_classes_that_a_file_cannot_hold_are_refused(make, classes):
     with pytest.raises(DataError, match="distinct labels"):
         make(classes=classes)
 
@@ -106,3 +109,28 @@ def test_a_predictor_can_be_copied(predictor):
     again = copy.deepcopy(predictor)
     assert again.predict(TABLE).tolist() == predictor.predict(TABLE).tolist()
     assert repr(again) == repr(predictor) == "Predictor(two-questions, 3 features, 2 classes)"
+
+
+@pytest.mark.parametrize("classes", [None, [False, True], [3, -4], [0.5, 2.0], ["no", "yes"]])
+def test_classes_survive_their_plain_form(classes):
+    plain = plain_classes(None if classes is None else read_classes(classes))
+    again = build_classes(plain)
+    assert classes is again is None or again.tolist() == classes
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {},
+        {"type": "int", "labels": "12"},
+        {"type": "int", "labels": [1, 1]},
+        {"type": "int", "labels": [1, 2**63]},
+        {"type": "str", "labels": [1, 2]},
+        {"type": None, "labels": []},
+        {"type": "float", "labels": [0.5, math.inf]},
+    ],
+    ids=str,
+)
+def test_an_invalid_plain_form_of_classes_is_refused(plain):
+    with pytest.raises(BundleError, match="the classes must"):
+        build_classes(plain)

@@ -1,3 +1,5 @@
+"""A schema: what is learned from a training table, and how any table is encoded by it."""
+
 from __future__ import annotations
 
 import datetime
@@ -78,57 +80,7 @@ def test_arrays_and_lists_are_nameless(table):
     assert schema.encode(table).tolist() == np.asarray(table, dtype=float).tolist()
 
 
-def test_booleans_are_numbers():
-    table = {
-        "a": [True, False],
-        "b": np.array([True, False]),
-        "c": pd.array([True, None], dtype="boolean"),
-        "d": pl.Series([True, None]),
-        "e": [True, 2.5],
-    }
-    schema = Schema.of(table)
-    assert all(column.categories is None for column in schema.columns)
-    expected = [[1, 1, 1, 1, 1], [0, 0, np.nan, np.nan, 2.5]]
-    np.testing.assert_array_equal(schema.encode(table), expected)
-
-
-def test_declared_categories_keep_their_order_and_only_those_seen():
-    sizes = pd.Categorical(["big", "small", None], categories=["small", "mid", "big"], ordered=True)
-    assert Schema.of({"size": pd.Series(sizes)}).columns[0].categories == ("small", "big")
-    enum = pl.Series(["big", "small"], dtype=pl.Enum(["small", "mid", "big"]))
-    assert Schema.of({"size": enum}).columns[0].categories == ("small", "big")
-
-
-@pytest.mark.parametrize("labels", [[3, 1], [2.5, 0.5], [True, False]])
-def test_declared_categories_may_be_numbers(labels):
-    table = pd.DataFrame({"x": pd.Categorical([*labels, None])})
-    schema = Schema.of(table)
-    assert schema.columns[0].categories == tuple(sorted(labels))
-    np.testing.assert_array_equal(schema.encode(table)[:, 0], [1, 0, np.nan])
-    assert Schema.build(schema.plain()) == schema
-
-
-def test_an_object_array_may_hold_categories():
-    table = np.array([[1, "b"], [2, "a"]], dtype=object)
-    schema = Schema.of(table)
-    assert schema.columns == (Column(0), Column(1, ("a", "b")))
-    assert schema.encode(table).tolist() == [[1, 1], [2, 0]]
-    assert Schema.of([[1, "b"], [2, "a"]]) == schema
-
-
-def test_numbers_as_objects_are_numbers():
-    table = np.array([[1, np.float32(2.5), Decimal("0.5")], [None, True, np.int8(3)]], dtype=object)
-    np.testing.assert_array_equal(Schema.of(table).encode(table), [[1, 2.5, 0.5], [np.nan, 1, 3]])
-
-
-def test_what_a_masked_array_hides_is_missing():
-    masked = np.ma.array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
-    np.testing.assert_array_equal(Schema.of(masked).encode(masked), [[1, np.nan], [3, 4]])
-    words = np.ma.array(["a", "b"], mask=[True, False])
-    assert Schema.of({"x": words}).columns[0].categories == ("b",)
-
-
-# --- what a table becomes ----------------------------------------------------
+# --- encoding a table --------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -145,20 +97,20 @@ def test_other_arrays_become_float64(dtype):
     assert encoded.tolist() == X.tolist()
 
 
-def test_a_transposed_array_is_put_in_order():
+def test_a_transposed_array_becomes_c_ordered():
     X = np.arange(6.0, dtype=np.float32).reshape(2, 3).T
     encoded = Schema.of(X).encode(X)
     assert encoded.flags.c_contiguous and encoded.dtype == np.float32
     np.testing.assert_array_equal(encoded, X)
 
 
-def test_columns_go_by_name_in_any_order_among_others():
+def test_columns_are_found_by_name_in_any_order_among_others():
     schema = Schema.of({"a": [1, 2], "b": [3, 4]})
     table = pd.DataFrame({"date": [datetime.date.today()], "b": [5], "a": [6]})
     assert schema.encode(table).tolist() == [[6, 5]]
 
 
-def test_an_array_goes_by_position():
+def test_the_columns_of_an_array_are_found_by_position():
     schema = Schema.of({"a": [1, 2], "b": ["x", "y"]})
     assert schema.encode([[7, "y"]]).tolist() == [[7, 1]]
     assert Schema.of(np.eye(2)).encode(pd.DataFrame({"b": [1], "a": [2]})).tolist() == [[1, 2]]
@@ -180,13 +132,13 @@ def test_new_categories_are_missing_with_one_warning():
     np.testing.assert_array_equal(encoded, [[np.nan, np.nan, 1], [1, 0, 2], [np.nan, np.nan, 3]])
 
 
-def test_many_new_categories_are_told_in_part():
+def test_a_warning_lists_a_few_of_many_new_categories():
     schema = Schema.of({"x": ["a"]})
     with pytest.warns(UserWarning, match=r"'b', 'c', 'd', 'e', 'f' and 20 more\)"):
         schema.encode({"x": [chr(code) for code in range(ord("b"), ord("z") + 1)]})
 
 
-def test_missing_values_alone_warn_of_nothing():
+def test_missing_values_do_not_warn():
     schema = Schema.of({"x": ["a", "b"]})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -196,92 +148,15 @@ def test_missing_values_alone_warn_of_nothing():
 
 # --- what is refused ---------------------------------------------------------
 
-OUTLINES = [
-    ("Reshape your data", np.arange(3.0)),
-    ("3-D data", np.zeros((1, 1, 1))),
-    ("0-D data", "age"),
-    ("0 sample(s) (shape=(0, 2)) while a minimum of 1 is required.", np.zeros((0, 2))),
-    ("0 feature(s) (shape=(3, 0)) while a minimum of 1 is required.", np.zeros((3, 0))),
-    ("0 feature(s) (shape=(2, 0))", pd.DataFrame(index=[0, 1])),
-    ("Complex data not supported", np.eye(2) * 1j),
-    ("equal length", [[1, 2], [3]]),
-    ("differ in length: [1, 2]", {"a": [1], "b": [1, 2]}),
-    ("more than one column is named 'a'", pd.DataFrame([[1, 2]], columns=["a", "a"])),
-    ("3 is neither", pd.DataFrame([[1, 2]], columns=["a", 3])),
-    ("5 is neither", {5: [1], 6: [2]}),
-    ("'age', 'sex' is one value", {"age": 63, "sex": "m"}),
-    ("'age' is one value", {"age": np.array(63)}),
-    ("call .collect() first", pl.LazyFrame({"a": [1]})),
-    ("cannot read a Table", pl.DataFrame({"a": [1]}).to_arrow()),
-    ("has 2 dimensions", {"a": [[1, 2], [3, 4]]}),
-]
 
-
-@pytest.mark.parametrize("message, table", OUTLINES, ids=range(len(OUTLINES)))
-def test_what_is_not_a_table_is_refused(message, table):
-    assert message in refusal(Schema.of, table)
-
-
-def test_sparse_tables_are_refused():
-    sparse = pytest.importorskip("scipy.sparse")
-    assert "X.toarray()" in refusal(Schema.of, sparse.eye(2))
-
-
-COLUMNS = [
-    ("looks numeric but holds 'abc' in row 2", [1, 2, "abc"]),
-    ("looks numeric but holds '?' in row 1", ["63", "?", "41", None]),
-    ("holds numbers as text, '63' in row 1", [None, "63", "41"]),
-    ("mixes text, 'a' in row 0, and numbers, 3 in row 2", ["a", "b", 3]),
-    ("holds dates or times; turn them into numbers", [datetime.date(2024, 1, 1)]),
-    (
-        "holds dates or times; turn them into numbers",
-        np.array(["2024-01-01"], dtype="datetime64[D]"),
-    ),
-    ("holds dates or times; turn them into numbers", pd.to_timedelta([1], unit="D")),
-    ("holds dates or times; turn them into numbers", pd.Series(pd.period_range("2024", periods=1))),
-    ("holds dates or times; turn them into numbers", pd.date_range("2024", periods=1, tz="UTC")),
-    ("holds dates or times; turn them into numbers", pl.Series([datetime.time(1)])),
-    ("holds [1] in row 0, neither number nor text", [[1], None]),
-    ("holds b'x' in row 0, neither", np.array([b"x"])),
-    ("holds 1j in row 0, neither", [1j]),
-    ("holds inf in row 1", [1.0, math.inf]),
-    ("holds -inf in row 0", pl.Series([-math.inf])),
-    ("holds inf in row 0", [10**400]),
-    ("has no value at all; drop it", [None, math.nan]),
-    ("has no value at all; drop it", pd.Series([None], dtype="str")),
-    ("has no value at all; drop it", pl.Series([None])),
-    ("has no value at all; drop it", pd.Series(pd.Categorical([None], categories=["a"]))),
-    ("has 256 categories, at most 255 fit", [f"c{i}" for i in range(256)]),
-    ("has Interval", pd.Series(pd.cut([1, 5], 2))),
-]
-
-
-@pytest.mark.parametrize("message, column", COLUMNS, ids=range(len(COLUMNS)))
-def test_a_bad_column_is_refused_with_its_name(message, column):
-    assert f"column 'x' {message}" in refusal(Schema.of, {"x": column})
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, object])
-def test_bad_columns_of_an_array_are_refused(dtype):
-    X = np.array([[1.0, np.nan, np.nan], [2.0, np.inf, np.nan]], dtype=dtype)
-    message = refusal(Schema.of, X)
-    assert "column 1 holds inf in row 1" in message
-    assert "column 2 has no value at all" in message
-
-
-def test_255_categories_fit():
-    labels = [f"c{i:03}" for i in range(255)]
-    assert Schema.of({"x": labels}).columns[0].categories == tuple(labels)
-
-
-def test_all_problems_of_a_training_table_are_told_at_once():
+def test_all_problems_of_a_training_table_are_reported_at_once():
     table = {"a": [None, None], "b": [1, math.inf], "c": [1, 2], "d": ["x", 2]}
     message = refusal(Schema.of, table)
     assert "3 problems" in message
     assert all(f"column {name!r}" in message for name in "abd")
 
 
-def test_all_problems_of_a_table_are_told_at_once():
+def test_all_problems_of_a_table_are_reported_at_once():
     schema = Schema.of({"age": [1, 2], "chol": [3, 4], "ca": [5, 6], "sex": ["m", "f"]})
     table = {"Age": [1, 2], "chol": [1, "low"], "ca": [1, math.inf], "sex": ["m", []]}
     message = refusal(schema.encode, table)
@@ -292,7 +167,7 @@ def test_all_problems_of_a_table_are_told_at_once():
     assert "column 'sex' holds [] in row 1, which is not a category" in message
 
 
-def test_an_infinite_value_is_told_by_column_and_row():
+def test_an_infinite_value_is_reported_with_its_column_and_row():
     schema = Schema.of(np.eye(3))
     X = np.zeros((4, 3))
     X[2, 1] = X[3, 1] = -np.inf
@@ -311,7 +186,7 @@ def test_a_wrong_number_of_columns_is_refused(table):
 # --- one value ---------------------------------------------------------------
 
 
-def test_one_value_goes_by_the_same_rules():
+def test_one_value_is_encoded_by_the_same_rules():
     schema = Schema.of({"age": [63, 41], "sex": ["m", "f"]})
     assert [schema.encode_value(0, value) for value in (1, 2.5, True, np.int8(3))] == [1, 2.5, 1, 3]
     assert schema.encode_value(1, "m") == 1.0
@@ -323,16 +198,16 @@ def test_one_value_goes_by_the_same_rules():
 
 
 @pytest.mark.parametrize("value", ["63", "", math.inf, -math.inf, 10**400, [1], 1j, b"1"])
-def test_one_value_that_is_no_number_is_refused(value):
+def test_one_value_that_is_not_a_number_is_refused(value):
     schema = Schema.of({"age": [63, 41]})
     assert "'age' is" in refusal(schema.encode_value, 0, value)
 
 
-def test_one_value_that_is_no_category_is_refused():
+def test_one_value_that_is_not_a_category_is_refused():
     assert "not a category" in refusal(Schema.of({"x": ["a"]}).encode_value, 0, ["a"])
 
 
-def test_all_problems_of_values_are_told_at_once():
+def test_all_problems_of_values_are_reported_at_once():
     schema = Schema.of({"age": [1, 2], "chol": [3, 4]})
     message = refusal(schema.encode_values, {"agee": 1, "chol": "low", "age": 3})
     assert "2 problems" in message
@@ -340,13 +215,13 @@ def test_all_problems_of_values_are_told_at_once():
     assert "'chol' is numeric; 'low' is not a number" in message
 
 
-def test_features_go_by_name_or_else_by_position():
+def test_features_are_found_by_name_or_else_by_position():
     named, nameless = Schema.of({"age": [1], "chol": [2]}), Schema.of(np.eye(2))
     assert (named.index("chol"), named.name(1), named.names) == (1, "chol", ("age", "chol"))
     assert (nameless.index(1), nameless.name(1), len(nameless)) == (1, 1, 2)
     assert "did you mean 'chol'?" in refusal(named.index, "coal")
     assert "no feature 1" in refusal(named.index, 1)
-    assert "by position, 0 to 1" in refusal(nameless.index, 2)
+    assert "numbered from 0 to 1" in refusal(nameless.index, 2)
     assert "no feature ['age']" in refusal(named.index, ["age"])
 
 
@@ -368,6 +243,88 @@ def test_value_by_value_is_the_same_as_the_table(rows):
     np.testing.assert_array_equal(schema.encode(pd.DataFrame(table, dtype=object)), encoded)
 
 
+# --- some rows of a table ----------------------------------------------------
+
+LABELS = ["a", "b", "c", "d", None]
+mixed_rows = st.lists(
+    st.tuples(value, st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1, max_size=8
+)
+
+
+def frame_of(rows):
+    """A number column, a text column and a column whose categories are declared, unsorted."""
+    x, word, declared = (list(column) for column in zip(*rows, strict=True))
+    declared = pd.Categorical(declared, categories=["d", "b", "a", "c"])
+    return pd.DataFrame({"x": pd.Series(x, dtype=object), "word": word, "declared": declared})
+
+
+def outcome(act, *arguments):
+    """What a call returns, with its warnings, or the message of its DataError."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            returned = act(*arguments)
+        except DataError as error:
+            return str(error)
+    return returned, [str(warning.message) for warning in caught]
+
+
+@given(mixed_rows, st.data())
+def test_present_in_is_the_schema_of_these_rows(rows, data):
+    table = frame_of([*rows, (1.0, "a", "d")])
+    subset = data.draw(st.lists(st.integers(0, len(rows)), max_size=len(rows), unique=True))
+    schema = Schema.of(table)
+    assert outcome(schema.present_in, schema.encode(table)[subset]) == outcome(
+        Schema.of, table.iloc[subset]
+    )
+
+
+@given(mixed_rows, mixed_rows)
+def test_recode_equals_encoding_the_raw_rows(rows, others):
+    rows = [*rows, (1.0, "a", "d")]
+    table, whole = frame_of(rows), frame_of([*rows, *others])
+    schema, source = Schema.of(table), Schema.of(whole)
+    recoded, warned = outcome(schema.recode, source.encode(whole), source)
+    encoded, expected = outcome(schema.encode, whole)
+    assert warned == expected
+    assert recoded.dtype == encoded.dtype and recoded.flags.c_contiguous
+    np.testing.assert_array_equal(recoded, encoded)
+
+
+def test_present_in_names_all_columns_without_a_value():
+    table = {"a": [1, None], "b": ["x", None], "c": [1, 2]}
+    schema = Schema.of(table)
+    message = refusal(schema.present_in, schema.encode(table)[1:])
+    assert message == refusal(Schema.of, {name: column[1:] for name, column in table.items()})
+    assert "column 'a' has no value at all; drop it" in message
+    assert "column 'b' has no value at all; drop it" in message
+    assert "2 problems" in message
+
+
+def test_recode_by_the_same_schema_copies_nothing():
+    schema = Schema.of({"x": [1, 2], "sex": ["m", "f"]})
+    X = schema.encode({"x": [3, 4], "sex": ["f", "m"]})
+    assert Schema.build(schema.plain()).recode(X, schema) is X
+
+
+def test_recode_reads_a_column_of_another_kind_again():
+    numbers = Schema.of({"x": [1.0, 2.0]})
+    grades = {"x": pd.Series(pd.Categorical([3, 1, None]))}
+    words = {"x": ["low", "high"]}
+    by_grade, by_word = Schema.of(grades), Schema.of(words)
+    recoded = numbers.recode(by_grade.encode(grades), by_grade)
+    np.testing.assert_array_equal(recoded, numbers.encode(grades))
+    recoded = by_grade.recode(numbers.encode({"x": [1.0, 3.0, None]}), numbers)
+    np.testing.assert_array_equal(recoded, [[0], [1], [np.nan]])
+    message = refusal(numbers.recode, by_word.encode(words), by_word)
+    assert "column 'x' is numeric but holds 'low' in row 0" in message
+
+
+def test_recode_refuses_other_columns():
+    schema, source = Schema.of({"a": [1]}), Schema.of({"b": [1]})
+    assert "different columns" in refusal(schema.recode, np.ones((1, 1)), source)
+
+
 # --- its plain form ----------------------------------------------------------
 
 
@@ -381,7 +338,7 @@ def test_a_schema_survives_its_plain_form():
 
 
 COLUMN = {"name": "a", "categories": None}
-UNSOUND = [
+INVALID = [
     None,
     [],
     {},
@@ -407,7 +364,7 @@ UNSOUND = [
 ]
 
 
-@pytest.mark.parametrize("plain", UNSOUND, ids=range(len(UNSOUND)))
-def test_an_unsound_plain_form_is_refused(plain):
+@pytest.mark.parametrize("plain", INVALID, ids=range(len(INVALID)))
+def test_an_invalid_plain_form_is_refused(plain):
     with pytest.raises(BundleError):
         Schema.build(plain)

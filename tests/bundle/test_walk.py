@@ -1,3 +1,5 @@
+"""A walk by name: the same answer and bill as the batch, and a receipt that says why."""
+
 from __future__ import annotations
 
 import math
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.bundle import Predictor, Purchase, Schema
+from thrifty.bundle import Predictor, Purchase, Receipt, Schema
 from thrifty.costs import Prices
 from thrifty.errors import DataError
 from thrifty.model import Forest
@@ -32,11 +34,11 @@ def table_of(values):
     return {feature: [value] for feature, value in values.items()}
 
 
-# --- one meaning -------------------------------------------------------------
+# --- walk and batch agree ----------------------------------------------------
 
 
 @given(row)
-def test_a_walk_says_what_the_batch_says(predictor, values):
+def test_a_walk_agrees_with_the_batch(predictor, values):
     table = table_of(values)
     walk = finish(predictor.walk(), values)
     assert walk.done
@@ -77,7 +79,7 @@ def test_a_walk_can_be_replayed(predictor, values, known, skipped):
     assert again.answer == walk.answer
 
 
-def test_a_walk_of_values_answers_with_a_number(make):
+def test_the_walk_of_a_regression_answers_with_a_number(make):
     walk = make(classes=None).walk()
     assert (walk.answer, walk.best) == (None, 0.8)
     walk.tell({"age": 20})
@@ -85,7 +87,7 @@ def test_a_walk_of_values_answers_with_a_number(make):
     assert walk.scores.tolist() == [0.1]
 
 
-def test_a_nameless_walk_goes_by_position(make):
+def test_a_walk_without_names_uses_positions(make):
     walk = make(schema=Schema.of(np.eye(2)), prices=Prices([1.0, 2.0]), classes=[0, 1]).walk()
     assert walk.asks == (0,)
     walk.tell({0: 70.0})
@@ -95,7 +97,7 @@ def test_a_nameless_walk_goes_by_position(make):
     assert walk.receipt.total == 3.0
 
 
-# --- going on ----------------------------------------------------------------
+# --- steps of a walk ---------------------------------------------------------
 
 
 def test_a_walk_asks_until_it_is_done(predictor):
@@ -110,21 +112,21 @@ def test_a_walk_asks_until_it_is_done(predictor):
     assert walk.told == {"age": 63, "chol": 1.5}
 
 
-def test_the_model_is_handed_the_price_of_each_feature_now(make, monkeypatch):
+def test_the_model_gets_the_current_price_of_each_feature(make, monkeypatch):
     predictor = make()
-    handed = []
+    passed = []
     start = predictor.model.walk
     monkeypatch.setattr(
-        predictor.model, "walk", lambda price=None: handed.append(price) or start(price)
+        predictor.model, "walk", lambda price=None: passed.append(price) or start(price)
     )
     walk = predictor.walk(known={"age": 63})
-    price = handed[0]
+    price = passed[0]
     assert [price(j) for j in range(3)] == [1.0, 7.27 + 2.1, 0.1 + 2.1]
     walk.tell({"chol": 1})
     assert [price(j) for j in range(3)] == [1.0, 0.0, 0.1]
 
 
-def test_a_walk_is_gone_as_soon_as_it_is_dropped(predictor):
+def test_a_walk_that_is_dropped_is_freed_at_once(predictor):
     walk = predictor.walk()
     reference = weakref.ref(walk)
     del walk
@@ -144,19 +146,19 @@ def test_a_known_value_is_free(predictor):
     assert walk.known == {"age": 63, "sex": "m"}
 
 
-def test_a_skipped_feature_counts_as_empty_and_is_not_charged(predictor):
+def test_a_skipped_feature_counts_as_missing_and_is_not_charged(predictor):
     walk = predictor.walk()
     walk.skip("age")
     assert walk.asks == ("chol",)
     walk.tell({"chol": 1.0})
-    told = finish(predictor.walk(), {"age": None, "chol": 1.0})
-    assert walk.answer == told.answer
+    missing = finish(predictor.walk(), {"age": None, "chol": 1.0})
+    assert walk.answer == missing.answer
     assert walk.receipt.purchases[0] == Purchase("age", None, 0.0, "skipped")
     assert walk.receipt.total == 7.27 + 2.1 + 2 * 0.01
     assert walk.skipped == ("age",)
 
 
-def test_an_empty_value_is_charged(predictor):
+def test_a_missing_value_is_charged(predictor):
     walk = finish(predictor.walk(), {"age": None, "chol": math.nan})
     assert [purchase.price for purchase in walk.receipt.purchases] == [1.0, 7.27 + 2.1]
 
@@ -197,7 +199,7 @@ def test_a_value_that_comes_after_the_end_changes_nothing(predictor):
 @pytest.mark.parametrize(
     "values", [{"age": 40, "agee": 1}, {"age": 40, "chol": "low"}, {"age": math.inf}, {0: 1}]
 )
-def test_wrong_values_leave_the_walk_where_it_was(predictor, values):
+def test_invalid_values_leave_the_walk_unchanged(predictor, values):
     walk = predictor.walk()
     with pytest.raises(DataError):
         walk.tell(values)
@@ -206,7 +208,7 @@ def test_wrong_values_leave_the_walk_where_it_was(predictor, values):
         predictor.walk(known=values)
 
 
-def test_a_walk_does_not_turn_back(predictor):
+def test_a_value_cannot_be_changed(predictor):
     walk = predictor.walk(known={"sex": "m"})
     walk.tell({"age": 63})
     walk.tell({"age": 63.0, "sex": "m"})
@@ -227,7 +229,7 @@ def test_an_unknown_feature_cannot_be_skipped(predictor):
         predictor.walk().skip("coal")
 
 
-def test_new_categories_warn_once_per_telling(predictor):
+def test_new_categories_warn_once_per_call(predictor):
     walk = predictor.walk()
     with pytest.warns(UserWarning, match="'sex': 'x'") as caught:
         walk.tell({"sex": "x", "age": 63})
@@ -235,7 +237,7 @@ def test_new_categories_warn_once_per_telling(predictor):
     assert walk.told["sex"] == "x"
 
 
-def test_a_walk_says_where_it_is(predictor):
+def test_the_repr_of_a_walk_shows_its_state(predictor):
     walk = predictor.walk()
     assert repr(walk) == "NamedWalk(0 values, asks=('age',))"
     walk.tell({"age": 20})
@@ -253,3 +255,38 @@ def test_the_price_of_a_feature_is_what_it_would_cost_now() -> None:
     assert [walk.price(feature) for feature in range(3)] == [5.0, 0.0, 2.0]
     walk.skip(2)
     assert walk.price(2) == 0.0
+
+
+# --- the receipt --------------------------------------------------------------
+
+ASKED = Purchase("chol", 233, 9.37, "asked")
+SKIPPED = Purchase("thal", None, 0.0, "skipped")
+
+
+def test_a_receipt_is_printed_line_by_line():
+    receipt = Receipt((ASKED, SKIPPED), 0.02, 9.39, "CAD", "complete", unread=("age", "sex"))
+    assert str(receipt).splitlines() == [
+        "chol = 233       9.37",
+        "thal = None      0.00  skipped",
+        "evaluation       0.02",
+        "total        CAD 9.39  complete",
+        "passed but not used, not charged: age, sex",
+    ]
+
+
+def test_the_receipt_of_an_unfinished_walk_says_so():
+    assert str(Receipt((), 0.0, 0.0, "")) == "total  0.00  not done yet"
+
+
+def test_a_long_value_is_cut_short():
+    long = Purchase("note", "x" * 1000, 1.0, "asked")
+    assert max(map(len, str(Receipt((long,), 0.0, 1.0, "")).splitlines())) < 60
+
+
+def test_prices_and_total_come_from_the_price_list(predictor):
+    walk = predictor.walk(known={"age": 70})
+    walk.tell({"chol": 1.0, "sex": "m"})
+    receipt = walk.receipt
+    assert receipt.unit == "CAD"
+    assert receipt.evaluation == 0.02
+    assert str(receipt).splitlines()[-1] == "passed but not used, not charged: sex"

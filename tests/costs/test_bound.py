@@ -1,4 +1,4 @@
-"""Bills: the laws that hold for every price list, and the words of a breakdown."""
+"""Bills: the laws that hold for every price list, breakdowns, and malicious model files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def price_lists(draw, amounts=AMOUNTS, features=SIZES) -> BoundPrices:
 
 @st.composite
 def purchases(draw, amounts=AMOUNTS):
-    """Prices, which features each row used, evaluations, calls."""
+    """Draw prices, the features that each row used, evaluations and calls."""
     prices = draw(price_lists(amounts))
     n = draw(st.integers(1, 5))
     used = draw(arrays(bool, (n, len(prices.own))))
@@ -57,8 +57,8 @@ def scaled(prices: BoundPrices, factor: float) -> BoundPrices:
     )
 
 
-def the_book(prices: BoundPrices, row, count: int, calls) -> float:
-    """The bill by its definition, one price after the other."""
+def bill_by_definition(prices: BoundPrices, row, count: int, calls) -> float:
+    """Add up the prices of one row, one after the other."""
     groups = {int(g) for g in prices.group[row]} - {-1}
     terms = [*prices.own[row], *(prices.shared[g] for g in groups)]
     terms += [prices.calls[name] for name, made in calls.items() if made]
@@ -72,7 +72,9 @@ def the_book(prices: BoundPrices, row, count: int, calls) -> float:
 def test_a_bill_is_own_prices_shared_prices_evaluations_and_calls(case):
     prices, used, counts, calls = case
     expected = [
-        the_book(prices, used[i], counts[i], {name: made[i] for name, made in calls.items()})
+        bill_by_definition(
+            prices, used[i], counts[i], {name: made[i] for name, made in calls.items()}
+        )
         for i in range(len(used))
     ]
     assert prices.bill(used, counts, calls).tolist() == expected
@@ -109,7 +111,7 @@ def test_many_rows_are_billed_like_few(case):
     prices, used, counts, calls = case
     whole = prices.bill(used, counts, calls)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bound_module, "ROWS", 2)
+        patch.setattr(bound_module, "ROWS_PER_BLOCK", 2)
         assert prices.bill(used, counts, calls).tolist() == whole.tolist()
 
 
@@ -188,7 +190,7 @@ def test_prices_survive_json(prices):
     assert again.shared.tobytes() == prices.shared.tobytes()
 
 
-# --- small things ------------------------------------------------------------
+# --- breakdowns, copies, bad arguments ---------------------------------------
 
 HEART = Prices(
     {"age": 1.0, "chol": 5.17, "fbs": 3.1, "thal": 102.9},
@@ -201,7 +203,7 @@ HEART = Prices(
 
 
 @pytest.mark.parametrize(
-    ("used", "evaluations", "calls", "words"),
+    ("used", "evaluations", "calls", "text"),
     [
         ("0000", 0, None, "CAD 0.00: nothing bought"),
         ("0110", 0, None, "CAD 10.37: blood 2.10 + chol 5.17 + fbs 3.10"),
@@ -212,12 +214,12 @@ HEART = Prices(
         ("1000", 0, {"remote": False}, "CAD 1.00: age 1.00"),
     ],
 )
-def test_a_breakdown_names_what_was_paid(used, evaluations, calls, words):
+def test_a_breakdown_names_what_was_paid(used, evaluations, calls, text):
     row = np.array([mark == "1" for mark in used])
-    assert HEART.breakdown(row, evaluations, calls) == words
+    assert HEART.breakdown(row, evaluations, calls) == text
 
 
-def test_a_breakdown_without_names_tells_positions():
+def test_a_breakdown_without_names_lists_positions():
     prices = Prices([1, 0.001], groups={"g": [0]}).bind(2)
     assert prices.breakdown([True, True]) == "1.001: [0] 1.00 + [1] 0.001"
 
@@ -226,7 +228,7 @@ def test_the_repr_counts():
     assert repr(HEART) == "BoundPrices(4 features, 1 group, 1 call, CAD 114.27 in full)"
 
 
-def test_no_rows_make_no_bills():
+def test_no_rows_have_no_bills():
     assert HEART.bill(np.zeros((0, 4), dtype=bool)).shape == (0,)
 
 
@@ -241,7 +243,7 @@ def test_the_arrays_are_read_only_in_copies_too():
     assert HEART != "HEART"
 
 
-def test_the_arrays_are_its_own():
+def test_the_arrays_are_copies():
     own = np.array([1.0])
     prices = BoundPrices(None, own, np.array([-1]), np.empty(0), (), 0.0, {}, "")
     own[0] = 5.0
@@ -277,6 +279,9 @@ def test_a_bill_refuses_what_does_not_fit(used, arguments, words):
         {"names": ["age", "age", "fbs", "thal"]},
         {"names": [0, 1, 2, 3]},
         {"names": "abcd"},
+        {"names": 0},
+        {"names": {}},
+        {"group_names": {"blood": 1}},
         {"own": [1.0, 2.0, 3.0]},
         {"own": [1.0, 2.0, 3.0, -4.0]},
         {"own": [1.0, 2.0, 3.0, float("nan")]},
@@ -311,7 +316,7 @@ def test_a_bill_refuses_what_does_not_fit(used, arguments, words):
         {"extra": 1},
     ],
 )
-def test_a_hostile_price_list_is_refused(change):
+def test_a_malicious_price_list_is_refused(change):
     with pytest.raises(BundleError, match="the prices of the model file"):
         BoundPrices.build(HEART.plain() | change)
 
@@ -332,7 +337,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_what_is_no_price_list_at_all_is_refused(junk):
+def test_what_is_not_a_price_list_at_all_is_refused(junk):
     with pytest.raises(BundleError):
         BoundPrices.build(junk)
 

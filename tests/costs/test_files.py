@@ -1,4 +1,4 @@
-"""Price lists in files: both layouts, and every bad line at once."""
+"""Price lists in files: both formats, and every bad line at once."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_csv_of_the_manual_is_read(read):
         '"feature","price"\n"a","1"\n"b","2"\n',
     ],
 )
-def test_a_csv_may_come_in_many_hands(read, text):
+def test_a_csv_may_be_written_in_many_ways(read, text):
     assert read("p.csv", text) == Prices({"a": 1, "b": 2})
 
 
@@ -74,7 +74,7 @@ def test_a_member_may_leave_out_its_price_where_the_group_has_one(read):
     assert read("p.csv", text) == expected
 
 
-def test_a_name_is_taken_as_it_stands(read):
+def test_a_name_is_taken_verbatim(read):
     assert read("p.csv", 'feature,price\n"a,b ",1\n') == Prices({"a,b ": 1})
 
 
@@ -82,7 +82,7 @@ def test_a_nameless_table_takes_positions_from_a_file(read):
     assert read("p.csv", "feature,price\n1,5\n0,4\n").bind(2).own.tolist() == [4.0, 5.0]
 
 
-def test_every_bad_line_is_told_with_its_number(refused):
+def test_every_bad_line_is_reported_with_its_number(refused):
     text = """feature,price,group,shared
 age,-1,,
 age,2,,
@@ -98,17 +98,17 @@ z,,h,
 """
     assert refused("p.csv", text) == [
         "line 2: price -1.0 is negative; a price is 0 or more",
-        "line 3: feature 'age' is in line 2 already",
+        "line 3: feature 'age' is already in line 2",
         "line 4: price 'abc' is not a number",
         "line 5: price '3,10' is not a number; write a decimal point",
-        "line 5: group 'blood' shares 2.2 here and 2.1 in line 4",
-        "line 7: no price for 'thal' (0 for what is free)",
+        "line 5: group 'blood' has the shared price 2.2 here and 2.1 in line 4",
+        "line 7: no price for 'thal' (0 if it is free)",
         "line 8: shared price 5 without a group",
         "line 9: no feature",
         "line 10: 5 cells where the header has 4",
-        "line 11: price nan is not a price; write 0 for what is free",
-        "line 11: shared inf is not finite; leave out of the table what cannot be bought",
-        "line 12: no price for 'z' (0 for what is free)",
+        "line 11: price nan is not a price; write 0 if the feature is free",
+        "line 11: shared inf is not finite; drop from the table what cannot be bought",
+        "line 12: no price for 'z' (0 if it is free)",
     ]
 
 
@@ -128,12 +128,12 @@ def test_a_quoted_cell_over_two_lines_does_not_shift_the_numbers(refused):
         ("feature;price\na;1\n", "line 1: the cells are not separated by commas"),
         ("feature,prise\na,1\n", "line 1: unknown column 'prise'; did you mean 'price'?"),
         ("feature,prise\na,1\n", "line 1: no column 'price'"),
-        ("feature,price,price\na,1,1\n", "line 1: column 'price' is there twice"),
+        ("feature,price,price\na,1,1\n", "line 1: column 'price' occurs twice"),
         ("age,1.0\n", "line 1: no column 'feature'"),
         ('feature,price\na,"1\n', "line 2: unexpected end of data"),
     ],
 )
-def test_a_csv_of_another_shape_is_told_so(refused, text, words):
+def test_a_csv_of_another_shape_is_refused_with_the_reason(refused, text, words):
     assert any(problem.startswith(words) for problem in refused("p.csv", text))
 
 
@@ -164,7 +164,7 @@ def test_the_toml_of_the_manual_is_read(read):
     )
 
 
-def test_a_toml_may_tell_little(read):
+def test_a_toml_may_be_short(read):
     assert read("p.toml", "[prices]\na = 1\n") == Prices({"a": 1})
     group = "[groups.g]\nshared = 2\nmembers = [0, 1]\n"
     assert read("p.toml", group).bind(2).shared.tolist() == [2.0]
@@ -177,10 +177,10 @@ def test_the_unit_may_be_given_by_the_caller(read):
 
 def test_two_units_are_a_contradiction(refused):
     text = 'unit = "CAD"\n[prices]\na = 1\n'
-    assert refused("p.toml", text, unit="EUR") == ["the file counts in 'CAD', not in 'EUR'"]
+    assert refused("p.toml", text, unit="EUR") == ["the unit of the file is 'CAD', not 'EUR'"]
 
 
-def test_every_problem_of_a_toml_is_told(refused):
+def test_every_problem_of_a_toml_is_reported(refused):
     text = """unit = 3
 evaluation = -1
 prises = 1
@@ -206,11 +206,11 @@ remote = inf
         "[groups.blood] unknown key 'share'; did you mean 'shared'?",
         "[prices] age: '1' is not a number",
         "[prices] chol: True is not a number",
-        "[prices] lab: {'fbs': 3} is not a number; quote a name that has a dot in it",
+        "[prices] lab: {'fbs': 3} is not a number; put a name with a dot in quotes",
         "[groups.blood] has no list of members",
         "[groups.exercise] has no list of members",
-        "[groups] shared price of exercise: nan is not a price; write 0 for what is free",
-        "[calls] remote: inf is not finite; leave out of the table what cannot be bought",
+        "[groups] shared price of exercise: nan is not a price; write 0 if the feature is free",
+        "[calls] remote: inf is not finite; drop from the table what cannot be bought",
         "evaluation: -1.0 is negative; a price is 0 or more",
         "unit: 3 is not text; put it in quotes",
     ]
@@ -219,17 +219,17 @@ remote = inf
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "no prices: add a table [prices]"),
-        ("prices = 3", "'prices' is not a table: write [prices]"),
-        ("groups = [1]\n[prices]\na = 1", "'groups' is not a table: write [groups]"),
-        ("[groups]\nblood = 3", "'groups.blood' is not a table: write [groups.blood]"),
+        ("", "no prices; add a table [prices]"),
+        ("prices = 3", "'prices' is not a table; write [prices]"),
+        ("groups = [1]\n[prices]\na = 1", "'groups' is not a table; write [groups]"),
+        ("[groups]\nblood = 3", "'groups.blood' is not a table; write [groups.blood]"),
     ],
 )
-def test_a_toml_of_another_shape_is_told_so(refused, text, words):
+def test_a_toml_of_another_shape_is_refused_with_the_reason(refused, text, words):
     assert words in refused("p.toml", text)
 
 
-def test_what_is_no_toml_has_a_line(refused):
+def test_a_syntax_error_of_a_toml_is_reported_with_its_line(refused):
     (problem,) = refused("p.toml", "[prices]\nage = 1\nage = 2\n")
     assert "line 3" in problem
 
@@ -248,6 +248,6 @@ def test_other_encodings_are_refused_with_the_remedy(tmp_path, name):
         Prices.read(tmp_path / name)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"absent\.csv"):
         Prices.read(str(tmp_path / "absent.csv"))

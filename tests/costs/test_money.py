@@ -1,14 +1,17 @@
-"""Amounts as people read them."""
+"""One amount: read from anything, checked, and printed."""
 
 from __future__ import annotations
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.costs.money import money
+from thrifty.costs.money import MAX_PRICE, as_float, money, price_fault
 
 
 @pytest.mark.parametrize(
@@ -32,3 +35,26 @@ def test_an_amount_is_written_as_short_as_it_can_be(amount, text):
 @given(st.floats(0, 1e100))
 def test_the_text_is_the_amount_to_six_digits(amount):
     assert math.isclose(float(money(amount)), amount, rel_tol=1e-5)
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.int8(2), np.float32(2), Decimal(2), Fraction(4, 2)])
+def test_a_number_of_any_type_becomes_a_float(value):
+    number = as_float(value)
+    assert number == 2.0 and type(number) is float
+    assert price_fault(value) is None
+
+
+@pytest.mark.parametrize("value", [True, "2", None, [2.0], Decimal("sNaN"), 10**400])
+def test_anything_else_stays_as_it_is_and_is_not_a_price(value):
+    assert as_float(value) is value
+    assert price_fault(value)
+
+
+def test_a_negative_zero_becomes_zero():
+    assert math.copysign(1.0, as_float(-0.0)) == 1.0
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1e-300, 2 * MAX_PRICE])
+def test_a_price_is_finite_not_negative_and_not_huge(value):
+    assert str(value) in price_fault(value)
+    assert ";" in price_fault(value)  # the remedy

@@ -1,3 +1,5 @@
+"""The package of data sets: light to import, reproducible generators."""
+
 from __future__ import annotations
 
 import subprocess
@@ -22,7 +24,7 @@ def test_importing_the_package_loads_no_heavy_library() -> None:
     assert run.stdout.strip() == "[]"
 
 
-def test_all_is_sorted_and_there() -> None:
+def test_all_public_names_are_sorted_and_exist() -> None:
     assert thrifty.data.__all__ == sorted(thrifty.data.__all__)
     for name in thrifty.data.__all__:
         assert callable(getattr(thrifty.data, name))
@@ -31,7 +33,7 @@ def test_all_is_sorted_and_there() -> None:
 @pytest.mark.parametrize("make", GENERATORS)
 @settings(max_examples=15, deadline=None)
 @given(n=st.integers(8, 200), seed=st.integers(0, 2**31))
-def test_a_generator_gives_n_rows_and_the_same_ones_for_the_same_seed(
+def test_a_generator_returns_n_rows_and_the_same_ones_for_the_same_seed(
     make: Callable[..., Table], n: int, seed: int
 ) -> None:
     table, again = make(n=n, random_state=seed), make(n=n, random_state=seed)

@@ -1,3 +1,5 @@
+"""Data sets in a folder of Parquet files, with their prices."""
+
 from __future__ import annotations
 
 import sys
@@ -42,7 +44,7 @@ def test_missing_values_stay_missing(home: Path) -> None:
     assert load("heart", home).X["age"].isna().tolist() == [False, True, False]
 
 
-def test_a_set_with_families_pays_a_family_once(home: Path) -> None:
+def test_a_set_with_groups_pays_a_group_once(home: Path) -> None:
     (home / "plain.groups.csv").write_text("feature,group\na,g\nb,g\n")
     table = load("plain", home)
     bound = table.prices.bind(["a", "b"])
@@ -108,7 +110,7 @@ def test_thyroid_leaves_the_computed_feature_out_unless_asked_to_keep_it(tmp_pat
     assert kept.prices.bind(list(kept.X.columns)).shared.tolist() == [2.1]
 
 
-def test_prices_that_are_not_checked_are_named_in_the_note(tmp_path: Path) -> None:
+def test_uncertain_prices_are_mentioned_in_the_note(tmp_path: Path) -> None:
     put_thyroid(tmp_path)
     assert "inferred" in load("thyroid", tmp_path).note
 
@@ -119,22 +121,22 @@ def test_features_can_be_dropped(home: Path) -> None:
     assert table.prices.bind(["age"]).full == 1.0
 
 
-def test_an_unknown_feature_to_drop_is_told_with_near_matches(home: Path) -> None:
+def test_an_unknown_feature_to_drop_is_reported_with_a_suggestion(home: Path) -> None:
     with pytest.raises(DataError, match="no feature 'cholo' to drop; did you mean 'chol'"):
         load("heart", home, drop=["cholo"])
 
 
-def test_an_unknown_set_is_told_with_near_matches(home: Path) -> None:
+def test_an_unknown_set_is_reported_with_a_suggestion(home: Path) -> None:
     with pytest.raises(DataError, match=r"no data set 'hart'.*did you mean 'heart'"):
         load("hart", home)
 
 
-def test_a_set_in_the_wrong_case_is_a_near_match(home: Path) -> None:
+def test_a_set_in_the_wrong_case_is_suggested(home: Path) -> None:
     with pytest.raises(DataError, match="did you mean 'heart'"):
         load("HEART", home)
 
 
-def test_an_unknown_set_like_no_other_is_told_what_there_is(home: Path) -> None:
+def test_an_unknown_set_is_reported_with_all_that_exist(home: Path) -> None:
     with pytest.raises(DataError, match="it holds heart, plain"):
         load("zzz", home)
 
@@ -171,14 +173,14 @@ def test_the_variable_says_where_the_folder_is(home: Path, monkeypatch: pytest.M
     assert load("plain").name == "plain"
 
 
-def test_a_given_folder_goes_before_the_variable(
+def test_a_folder_argument_overrides_the_variable(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THRIFTY_DATA", str(home / "elsewhere"))
     assert names(home) == ("heart", "plain")
 
 
-def test_without_the_variable_the_folder_is_beside_the_working_directory(
+def test_without_the_variable_the_folder_is_next_to_the_working_directory(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("THRIFTY_DATA", raising=False)
@@ -197,7 +199,7 @@ def test_a_missing_folder_names_the_variable(
         names()
 
 
-def test_a_missing_pyarrow_is_told_with_the_extra(
+def test_a_missing_pyarrow_is_reported_with_the_extra(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)

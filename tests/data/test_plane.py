@@ -1,3 +1,5 @@
+"""Synthetic data sets with two features have the properties that the papers state."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -106,8 +108,8 @@ def test_the_ring_surrounds_a_standard_gaussian() -> None:
 def test_the_ring_keeps_about_as_many_support_vectors_as_the_thesis() -> None:
     table = ring(random_state=0)
     assert table.X.shape == (600, 2)
-    machine = SVC(C=1.0, gamma=0.5).fit(table.X.to_numpy(), table.y)
-    assert 220 <= len(machine.support_) <= 270
+    svm = SVC(C=1.0, gamma=0.5).fit(table.X.to_numpy(), table.y)
+    assert 220 <= len(svm.support_) <= 270
     assert SVC(kernel="linear").fit(table.X.to_numpy(), table.y).score(
         table.X.to_numpy(), table.y
-    ) < machine.score(table.X.to_numpy(), table.y)
+    ) < svm.score(table.X.to_numpy(), table.y)

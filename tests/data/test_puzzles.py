@@ -1,3 +1,5 @@
+"""Synthetic data sets with a known optimum have the properties that the papers state."""
+
 from __future__ import annotations
 
 from itertools import combinations
@@ -99,10 +101,10 @@ def test_no_quadrant_is_answered_for_less_than_twelve() -> None:
 def test_a_wrong_quadrant_value_looks_like_a_label() -> None:
     table = quadrants(n=5000, random_state=0)
     for value in table.X.columns[2:]:
-        stray = table.X[value].to_numpy()
-        stray = stray[stray != table.y]
-        assert stray.mean() == pytest.approx(table.y.mean(), abs=0.25)
-        assert stray.std() == pytest.approx(table.y.std(), rel=0.1)
+        random_value = table.X[value].to_numpy()
+        random_value = random_value[random_value != table.y]
+        assert random_value.mean() == pytest.approx(table.y.mean(), abs=0.25)
+        assert random_value.std() == pytest.approx(table.y.std(), rel=0.1)
 
 
 def test_quadrants_with_negative_z_have_the_higher_labels() -> None:
@@ -148,7 +150,7 @@ def test_xor_is_nearly_solved_for_95_and_solved_by_all_features() -> None:
     assert xor_accuracy(list(range(10))) == 1.0
 
 
-def test_no_plane_parts_the_xor_classes() -> None:
+def test_no_plane_separates_the_xor_classes() -> None:
     table = noisy_xor(random_state=0)
     line = LinearDiscriminantAnalysis().fit(table.X.to_numpy(), table.y)
     assert line.score(table.X.to_numpy(), table.y) < 0.6

@@ -1,3 +1,5 @@
+"""Data sets from scikit-learn with illustrative prices."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

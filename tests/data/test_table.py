@@ -1,3 +1,5 @@
+"""A table holds a data set and checks that its parts have the same length."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -32,7 +34,7 @@ def test_what_is_not_given_is_none() -> None:
     assert table.note == ""
 
 
-def test_all_parts_of_wrong_length_are_told_at_once() -> None:
+def test_all_parts_of_wrong_length_are_reported_at_once() -> None:
     with pytest.raises(DataError) as caught:
         small(y=np.zeros(3), split=np.array(["train"]))
     assert "y has 3 entries, X has 2 rows" in str(caught.value)

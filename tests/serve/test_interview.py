@@ -1,4 +1,4 @@
-"""An interview: typed values, prices of the moment, skipping, knowing, stopping."""
+"""An interview: typed values, current prices, known and skipped features, stopping."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from thrifty import DataError
 from thrifty.bundle import Column
 from thrifty.serve import Interview
-from thrifty.serve.text import read_value
+from thrifty.serve.interview import read_value
 
 
 def finish(interview: Interview, row) -> None:
@@ -26,7 +26,7 @@ def test_an_interview_ends_where_the_batch_ends(predictor, table) -> None:
         assert interview.done and interview.others == ()
 
 
-def test_a_question_tells_the_price_of_the_moment(predictor) -> None:
+def test_a_question_has_the_current_price(predictor) -> None:
     interview = Interview(predictor)
     prices = {q.feature: q.price for q in (interview.question, *interview.others)}
     assert prices["chol"] == 7.0
@@ -35,12 +35,12 @@ def test_a_question_tells_the_price_of_the_moment(predictor) -> None:
     assert later.get("fbs", 3.0) == 3.0
 
 
-def test_a_category_tells_its_labels(predictor) -> None:
+def test_the_question_for_a_category_lists_its_labels(predictor) -> None:
     interview = Interview(predictor, ["age=0", "chol=0", "fbs=0"])
     assert interview.question.labels == ("female", "male")
 
 
-def test_what_is_known_is_free_whenever_it_is_told(predictor, table) -> None:
+def test_a_known_value_is_free_whenever_it_is_entered(predictor, table) -> None:
     row = table.iloc[0]
     early = Interview(predictor, [f"chol={row['chol']}"])
     finish(early, row)
@@ -55,7 +55,7 @@ def test_what_is_known_is_free_whenever_it_is_told(predictor, table) -> None:
     assert {p.feature: p.why for p in late.receipt.purchases}["chol"] == "known"
 
 
-def test_knowing_keeps_what_was_skipped_and_told(predictor) -> None:
+def test_a_known_value_keeps_the_earlier_steps(predictor) -> None:
     interview = Interview(predictor)
     first = interview.question.feature
     interview.skip()
@@ -85,11 +85,11 @@ def test_stopping_gives_the_best_so_far(predictor) -> None:
     assert interview.done and interview.question is None
     assert interview.best == best
     assert interview.receipt.stopped == "stopped by the caller"
-    with pytest.raises(DataError, match="nothing is asked"):
+    with pytest.raises(DataError, match="nothing left to ask"):
         interview.tell("1")
 
 
-def test_an_unknown_feature_is_told_with_the_one_that_was_meant(predictor) -> None:
+def test_an_unknown_feature_is_reported_with_a_suggestion(predictor) -> None:
     with pytest.raises(DataError, match="did you mean 'chol'"):
         Interview(predictor, ["cohl=1"])
 
@@ -126,7 +126,7 @@ def test_a_pair_is_split_after_the_name_of_a_feature(predictor, text, pair) -> N
         (("a", "b"), "?", None),
     ],
 )
-def test_text_is_read_as_its_column_wants_it(categories, text, value) -> None:
+def test_text_is_read_according_to_its_column(categories, text, value) -> None:
     read = read_value(Column("x", categories), text)
     assert read == value and type(read) is type(value)
 
@@ -144,6 +144,6 @@ def test_text_is_read_as_its_column_wants_it(categories, text, value) -> None:
         (tuple(map(str, range(20))), "x", "and 8 more"),
     ],
 )
-def test_text_that_is_no_value_is_refused(categories, text, words) -> None:
+def test_text_that_is_not_a_value_is_refused(categories, text, words) -> None:
     with pytest.raises(DataError, match=words):
         read_value(Column("x", categories), text)

@@ -1,4 +1,4 @@
-"""One example: the same answer and bill as the batch, only what is asked, within the cap."""
+"""One example: the same answer and bill as the batch, only what is needed, within the cap."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ def test_a_feature_that_cannot_be_fetched_ends_the_example(predictor) -> None:
         answer(predictor, CallSource(call))
 
 
-def test_a_value_that_is_no_value_is_the_fault_of_the_source(predictor) -> None:
+def test_an_invalid_value_is_a_source_error(predictor) -> None:
     with pytest.raises(SourceError, match="'chol' is numeric; 'old' is not") as caught:
         answer(predictor, CallSource(lambda name: "male" if name == "sex" else "old"))
     assert isinstance(caught.value.__cause__, DataError)
 
 
-def test_a_wrong_name_among_the_known_is_bad_data(predictor) -> None:
+def test_an_unknown_name_among_the_known_values_is_a_data_error(predictor) -> None:
     with pytest.raises(DataError, match="did you mean 'chol'"):
         answer(predictor, RowSource({}), known={"cohl": 1.0})

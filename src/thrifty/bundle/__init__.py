@@ -1,15 +1,17 @@
-"""The model file and its reader: a frozen model with names, classes and prices.
+"""Predictors and the model file: a frozen model with names, classes and prices.
 
-Everything here needs NumPy only. pandas and polars tables are read by what they can do.
+`Schema` (schema.py) encodes tables of any type (tables.py, columns.py), `Predictor`
+(predictor.py) predicts and bills them, `NamedWalk` (walk.py) does so for one example, feature by
+feature. `save` and `load` (file.py) write and read model files (archive.py). Everything here
+needs only NumPy.
 """
 
 from __future__ import annotations
 
 from thrifty.bundle.file import describe, load, save
 from thrifty.bundle.predictor import Predictor
-from thrifty.bundle.receipt import Purchase, Receipt
 from thrifty.bundle.schema import Column, Schema
-from thrifty.bundle.walk import NamedWalk
+from thrifty.bundle.walk import NamedWalk, Purchase, Receipt
 
 __all__ = [
     "Column",

@@ -5,64 +5,84 @@
     header.json           format, kind, schema, classes, prices, knob, provenance, arrays
     arrays/<name>.npy     the arrays of the frozen model
 
-A file is described, then audited, then built; no step runs code that the file brings.
+A file may come from anyone, so nothing in it is trusted: JSON is read strictly (no duplicate
+keys, no NaN, no infinity), every entry has one type and a range, and unknown entries are refused.
+Models, prices and schema check the meaning of what they are built from. No step runs code that
+the file brings along.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thrifty.bundle import archive, npy
-from thrifty.bundle.archive import Archive
-from thrifty.bundle.audit import (
-    FORMAT,
-    NEEDS,
-    audit_header,
-    audit_name,
-    parse,
-)
-from thrifty.bundle.classes import build_classes, plain_classes
-from thrifty.bundle.predictor import Predictor
+from thrifty.bundle import archive
+from thrifty.bundle.archive import Archive, array_entry, array_size, pack_array, unpack_array
+from thrifty.bundle.predictor import Predictor, build_classes, plain_classes
 from thrifty.bundle.schema import Schema
 from thrifty.costs.bound import BoundPrices
 from thrifty.errors import BundleError, DataError
 from thrifty.files import write_whole
 
-__all__ = ["describe", "load", "pack", "save", "unpack"]
+__all__ = ["audit_header", "describe", "load", "pack", "parse_json", "save", "unpack"]
+
+FORMAT = 1
+"""The format that this version writes, and the newest that it reads."""
+
+NEEDS = "0.1"
+"""The first release that reads this format, for the error message of an older one."""
 
 HEADER = "header.json"
 MAX_HEADER = 8 * 2**20
+HEADER_TYPES: dict[str, tuple[type, ...]] = {
+    "thrifty": (int,),
+    "needs": (str,),
+    "kind": (str,),
+    "model": (dict,),
+    "schema": (dict,),
+    "classes": (dict, type(None)),
+    "prices": (dict,),
+    "knob": (dict, type(None)),
+    "provenance": (dict, type(None)),
+    "arrays": (dict,),
+}
+MAX_DEPTH = 64
+MAX_NAME = 200  # characters of the name of an array, and of anything quoted in a message
+RELEASE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,2}", re.ASCII)
+ARRAY_NAME = re.compile(r"[A-Za-z0-9_]+([./-][A-Za-z0-9_]+)*", re.ASCII)
 
 
 def save(predictor: Predictor, path: str | os.PathLike[str]) -> None:
     """Write a predictor to a model file.
 
-    The file is written beside and then put in place, so that a reader sees the old file or
-    the new one and never a part. The same predictor always gives the same bytes.
+    The file is written under a temporary name and then renamed, so that a reader sees the old
+    file or the new one and never a part. The same predictor always gives the same bytes.
 
     Raises
     ------
     OSError
-        If the file cannot be written; an old file is then as it was.
+        If the file cannot be written; an existing file is unchanged.
     """
     write_whole(path, pack(predictor))
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the header of a model file and build nothing.
+    """Read the header of a model file without building the model.
 
     Returns
     -------
     dict
         The header: `kind`, `model`, `schema`, `classes`, `prices`, `knob`, `provenance`, and
-        type, shape and digest of each of the `arrays`.
+        dtype, shape and digest of each of the `arrays`.
 
     Examples
     --------
@@ -81,21 +101,20 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> header["kind"], header["model"]
     ('forest', {'link': 'sum', 'n_features': 1})
     """
-    try:
-        return _header(Archive(_read(path)))
-    except BundleError as error:
-        raise _named(path, error) from error
+    with _naming(path):
+        members = Archive(_read_bytes(path))
+        return audit_header(parse_json(members.read(HEADER, MAX_HEADER)))
 
 
 def load(path: str | os.PathLike[str]) -> Predictor:
-    """Read a predictor from a model file; this takes NumPy only.
+    """Read a predictor from a model file; only NumPy is needed.
 
     Raises
     ------
     BundleError
-        If the file is damaged, hostile or needs a newer version.
+        If the file is damaged, malicious or needs a newer version.
     OSError
-        If there is no such file, or it may not be read.
+        If there is no such file, or it cannot be read.
 
     Examples
     --------
@@ -113,34 +132,26 @@ def load(path: str | os.PathLike[str]) -> Predictor:
     ...     load(f"{folder}/constant.thrifty").predict([[1.0], [2.0]])
     array([4.5, 4.5])
     """
-    try:
-        return unpack(_read(path))
-    except BundleError as error:
-        raise _named(path, error) from error
-
-
-def unpack(data: bytes) -> Predictor:
-    """Audit the bytes of a model file and build the predictor.
-
-    Raises
-    ------
-    BundleError
-        If they are damaged, hostile or need a newer version.
-    """
-    members = Archive(data)
-    header = _header(members)
-    return _build(header, _arrays(members, header["arrays"]))
+    with _naming(path):
+        return unpack(_read_bytes(path))
 
 
 def pack(predictor: Predictor) -> bytes:
-    """The bytes of a model file; the same predictor always gives the same."""
+    """Return the bytes of a model file; the same predictor always gives the same bytes.
+
+    Raises
+    ------
+    DataError
+        If the knob or the provenance cannot be written as JSON.
+    """
     plain, arrays = predictor.model.state()
     entries, members = {}, {}
     for name in sorted(arrays):
-        audit_name(name)
+        _check_array_name(name)
         array = np.asarray(arrays[name])
-        members[_member(name)] = data = npy.pack(array)
-        entries[name] = npy.entry_of(array, data)
+        data = pack_array(array)
+        members[f"arrays/{name}.npy"] = data
+        entries[name] = array_entry(array, data)
     header = {
         "thrifty": FORMAT,
         "needs": NEEDS,
@@ -153,69 +164,148 @@ def pack(predictor: Predictor) -> bytes:
         "provenance": predictor.provenance,
         "arrays": entries,
     }
-    return archive.pack({HEADER: _dump(header), **members})
 
+    def as_scalar(value: Any) -> Any:
+        if isinstance(value, np.generic):
+            return value.item()
+        raise TypeError(f"{value!r} is of type {type(value).__name__}")
 
-def _dump(header: Mapping[str, Any]) -> bytes:
     try:
-        text = json.dumps(header, sort_keys=True, allow_nan=False, indent=1, default=_scalar)
+        text = json.dumps(header, sort_keys=True, allow_nan=False, indent=1, default=as_scalar)
     except (TypeError, ValueError) as error:
-        raise DataError(f"the model file keeps plain values only: {error}") from error
+        raise DataError(f"a model file holds plain values only: {error}") from error
     if len(text) > MAX_HEADER:
         raise DataError(f"the header has {len(text)} bytes, at most {MAX_HEADER} fit")
-    return text.encode("ascii")
+    return archive.pack_members({HEADER: text.encode("ascii"), **members})
 
 
-def _scalar(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r} is of type {type(value).__name__}")
+def unpack(data: bytes) -> Predictor:
+    """Check the bytes of a model file and build the predictor.
 
+    Raises
+    ------
+    BundleError
+        If they are damaged, malicious or need a newer version.
+    """
+    members = Archive(data)
+    header = audit_header(parse_json(members.read(HEADER, MAX_HEADER)))
+    member_of = {name: f"arrays/{name}.npy" for name in header["arrays"]}
+    for member in members.names - {*member_of.values(), HEADER}:
+        raise BundleError(f"the header does not list {member[:MAX_NAME]!r}")
+    arrays = {}
+    for name, entry in header["arrays"].items():
+        size = array_size(name, entry)
+        if members.size(member_of[name]) != size:
+            raise BundleError(f"array {name!r} does not have the dtype and shape of its entry")
+        arrays[name] = unpack_array(name, entry, members.read(member_of[name], size))
 
-def _read(path: str | os.PathLike[str]) -> bytes:
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise BundleError("this is not a regular file")  # a pipe would never end
-    if os.path.getsize(path) > archive.MAX_FILE:
-        raise BundleError(archive.TOO_LARGE)
-    return Path(path).read_bytes()
-
-
-def _header(members: Archive) -> dict[str, Any]:
-    return audit_header(parse(members.read(HEADER, MAX_HEADER)))
-
-
-def _arrays(members: Archive, entries: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    listed = {_member(name) for name in entries} | {HEADER}
-    for name in members.names - listed:
-        raise BundleError(f"the header does not list {name[:200]!r}")
-    return {name: _array(members, name, entry) for name, entry in entries.items()}
-
-
-def _array(members: Archive, name: str, entry: dict[str, Any]) -> NDArray[Any]:
-    size = npy.size_of(name, entry)
-    if members.size(_member(name)) != size:
-        raise BundleError(f"array {name!r} does not have the type and shape of its entry")
-    return npy.unpack(name, entry, members.read(_member(name), size))
-
-
-def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Predictor:
-    from thrifty.model import KINDS  # here, so that describe needs no model
+    from thrifty.model import KINDS  # imported here because `describe` needs no model
 
     kind = header["kind"]
     if kind not in KINDS:
-        raise BundleError(f"there is no model of kind {kind[:200]!r}; known are {sorted(KINDS)}")
+        known = ", ".join(sorted(KINDS))
+        raise BundleError(f"there is no model of kind {kind[:MAX_NAME]!r}; the kinds are {known}")
     model = KINDS[kind].build(header["model"], arrays)
     schema, prices = Schema.build(header["schema"]), BoundPrices.build(header["prices"])
     classes = build_classes(header["classes"])
     try:
         return Predictor(model, schema, prices, classes, header["knob"], header["provenance"])
     except DataError as error:
-        raise BundleError(f"the parts of the file do not fit: {error}") from error
+        raise BundleError(f"the parts of the file do not match: {error}") from error
 
 
-def _member(name: str) -> str:
-    return f"arrays/{name}.npy"
+def parse_json(data: bytes) -> Any:
+    """Read JSON strictly.
+
+    Raises
+    ------
+    BundleError
+        If it is not JSON, has a key twice, a number that is not finite, or too many levels.
+
+    Examples
+    --------
+    >>> from thrifty.bundle.file import parse_json
+    >>> parse_json(b'{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    ...
+    thrifty.errors.BundleError: the header has the key 'a' twice
+    """
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        plain = dict(pairs)
+        if len(plain) < len(pairs):
+            key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+            raise BundleError(f"the header has the key {key[:MAX_NAME]!r} twice")
+        return plain
+
+    def finite(text: str) -> float:
+        value = float(text)
+        if not math.isfinite(value):
+            raise BundleError(f"the header holds {text[:20]}, which is not a finite number")
+        return value
+
+    try:
+        text = data.decode("utf-8")
+        plain = json.loads(
+            text, object_pairs_hook=unique, parse_float=finite, parse_constant=finite
+        )
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, BundleError):
+            raise
+        raise BundleError(f"the header is not valid JSON ({type(error).__name__})") from None
+    level = [plain]
+    for _ in range(MAX_DEPTH):
+        parents = [value for value in level if isinstance(value, (dict, list))]
+        level = [c for p in parents for c in (p.values() if isinstance(p, dict) else p)]
+    if level:
+        raise BundleError(f"the header has more than {MAX_DEPTH} levels")
+    return plain
 
 
-def _named(path: str | os.PathLike[str], error: BundleError) -> BundleError:
-    return BundleError(f"{os.fspath(path)}: {error}")
+def audit_header(plain: Any) -> dict[str, Any]:
+    """Return a header if it has all its parts, each of the right type, and no other."""
+    if not isinstance(plain, dict) or type(plain.get("thrifty")) is not int:
+        raise BundleError("the header does not state its format; this is not a Thrifty model file")
+    number, needs = plain["thrifty"], plain.get("needs")
+    if number > FORMAT:
+        is_release = isinstance(needs, str) and RELEASE.fullmatch(needs) is not None
+        release = f"Thrifty {needs} or newer" if is_release else "a newer Thrifty"
+        raise BundleError(
+            f"the file has format {number}, this version reads up to {FORMAT}: it needs {release}"
+        )
+    if number < 1:
+        raise BundleError(f"there is no format {number}")
+    for part in plain.keys() ^ HEADER_TYPES.keys():
+        fault = "lacks" if part in HEADER_TYPES else "has an unknown part"
+        raise BundleError(f"the header {fault} {part!r}")
+    for part, types in HEADER_TYPES.items():
+        if type(plain[part]) not in types:
+            raise BundleError(f"the header's {part!r} is of the wrong type")
+    for name, entry in plain["arrays"].items():
+        _check_array_name(name)
+        if not isinstance(entry, dict) or entry.keys() != {"sha256", "dtype", "shape"}:
+            raise BundleError(f"array {name!r} must have a sha256, a dtype and a shape")
+    return plain
+
+
+def _check_array_name(name: str) -> None:
+    """Refuse a name that could lead out of the folder ``arrays/``."""
+    if len(name) > MAX_NAME or not ARRAY_NAME.fullmatch(name):
+        raise BundleError(f"array name {name[:MAX_NAME]!r} is not made of plain words")
+
+
+def _read_bytes(path: str | os.PathLike[str]) -> bytes:
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise BundleError("this is not a regular file")  # reading a pipe would never end
+    if os.path.getsize(path) > archive.MAX_FILE:
+        raise BundleError(archive.TOO_LARGE)
+    return Path(path).read_bytes()
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Add the path to the message of a BundleError."""
+    try:
+        yield
+    except BundleError as error:
+        raise BundleError(f"{os.fspath(path)}: {error}") from error

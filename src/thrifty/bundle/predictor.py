@@ -1,7 +1,7 @@
-"""A predictor: frozen model, schema, classes and prices, all that reading needs.
+"""A predictor: a frozen model with the schema, classes and prices that its use requires.
 
-The model knows positions and floats, the prices know what a used feature costs, the schema
-knows the user's names and values. Here they meet.
+The model knows column indices and floats, the prices know what a used feature costs, the schema
+knows the user's names and values. The predictor puts them together.
 """
 
 from __future__ import annotations
@@ -14,18 +14,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thrifty.bundle.classes import read_classes
 from thrifty.bundle.schema import Schema
 from thrifty.bundle.walk import NamedWalk
 from thrifty.costs.bound import BoundPrices
-from thrifty.errors import DataError, raise_all
+from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen
 
-__all__ = ["Predictor"]
+__all__ = ["Predictor", "build_classes", "plain_classes", "read_classes"]
+
+# The types of class labels that a model file can hold, by their names there.
+LABEL_TYPES: dict[str, type[np.generic]] = {
+    "bool": np.bool_,
+    "int": np.int64,
+    "float": np.float64,
+    "str": np.str_,
+}
 
 
 class Predictor:
-    """A frozen model in the words of the table that it was trained on.
+    """A frozen model that speaks the language of the table that it was trained on.
 
     Tables may be pandas or polars DataFrames, mappings of columns, arrays or nested lists.
 
@@ -34,12 +41,12 @@ class Predictor:
     model : Frozen
     schema : Schema
     prices : BoundPrices
-        Bound to the columns of `schema`.
+        Prices of the columns of `schema`.
     classes : array of shape (K,), optional
         Labels of the classes (bool, int, float or str), in the order of the model's scores;
         None for a model that predicts values.
     knob : dict, optional
-        What the training turned, as plain values.
+        The value of the hyperparameter that trades cost for quality, as plain values.
     provenance : dict, optional
         Where the model comes from, as plain values.
 
@@ -57,14 +64,11 @@ class Predictor:
     >>> schema = Schema.of({"age": [63, 41], "chol": [233, 204]})
     >>> prices = Prices({"age": 1.0, "chol": 7.27}, unit="CAD").bind(["age", "chol"])
     >>> predictor = Predictor(stump, schema, prices, classes=np.array(["no", "yes"]))
-    >>> predictor.predict({"age": [50, 70], "chol": [None, 240]}).tolist()
+    >>> table = {"age": [50, 70], "chol": [None, 240]}
+    >>> predictor.predict(table).tolist()
     ['no', 'yes']
-    >>> walk = predictor.walk()
-    >>> walk.asks
-    ('age',)
-    >>> walk.tell({"age": 70})
-    >>> walk.answer, walk.receipt.total
-    ('yes', 1.0)
+    >>> predictor.bill(table)  # the tree never looks at chol
+    array([1., 1.])
     """
 
     def __init__(
@@ -82,72 +86,128 @@ class Predictor:
         self.classes = None if classes is None else read_classes(classes)
         self.knob = knob
         self.provenance = provenance
-        self._refuse_misfits()
+
+        problems = []
+        d = len(schema)
+        n_scores = 1 if self.classes is None else len(self.classes)
+        if model.n_features != d:
+            problems.append(f"the model reads {model.n_features} columns, the schema has {d}")
+        if len(prices.own) != d:
+            problems.append(f"there are {len(prices.own)} prices for {d} columns")
+        elif prices.names is not None and prices.names != schema.names:
+            problems.append("the prices are bound to other columns than those of the schema")
+        if model.n_scores != n_scores:
+            problems.append(f"the model has {model.n_scores} scores, {n_scores} are needed")
+        raise_all(DataError, "predictor", problems)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predicted label of each row, or its value."""
-        scores = self._score(X)
+        """Predict the label of each row, or its value."""
+        scores = self.model.score(self.schema.encode(X))
         return scores if self.classes is None else self.classes[scores.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities of each row, in the order of `classes`."""
+        """Predict the class probabilities of each row, in the order of `classes`."""
         if self.classes is None:
             raise TypeError("this model predicts values, not classes: use predict")
-        return self._score(X)
+        return self.model.score(self.schema.encode(X))
 
     def used(self, X: Any) -> NDArray[np.bool_]:
-        """Which features each row touches, (n, d)."""
+        """Return which features each row uses, as an array of shape (n, d)."""
         return self.model.used(self.schema.encode(X))
 
     def evaluations(self, X: Any) -> NDArray[np.int64]:
-        """How many evaluations (trees, kernels) each row takes."""
+        """Return the number of evaluations (of trees, of kernels) of each row."""
         return self.model.evaluations(self.schema.encode(X))
 
     @property
     def ceiling(self) -> float:
-        """What no example can cost more than: every feature and evaluation that may occur."""
+        """Upper bound on any bill: the price of all features and evaluations that may occur."""
         model = self.model
         return float(self.prices.bill(model.support[np.newaxis], model.most_evaluations)[0])
 
     def bill(self, X: Any) -> NDArray[np.float64]:
-        """What each row pays."""
+        """Compute what each row pays."""
         encoded = self.schema.encode(X)
         used = self.model.used(encoded)
         evaluations = self.model.evaluations(encoded) if self.prices.evaluation else 0
         return self.prices.bill(used, evaluations)
 
     def walk(self, known: Mapping[Any, Any] | None = None) -> NamedWalk:
-        """Start one example; values in `known` are at hand and free of charge."""
+        """Start the walk of one example; the values in `known` are free of charge."""
         return NamedWalk(self, known)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the predictor to a model file; see `thrifty.bundle.save`."""
-        from thrifty.bundle.file import save  # the file knows the predictor, not the reverse
+        from thrifty.bundle.file import save  # that module imports this one
 
         save(self, path)
 
     @cached_property
     def labels(self) -> list[Any] | None:
-        """The classes as plain Python values."""
+        """The classes as Python values."""
         return None if self.classes is None else self.classes.tolist()
 
     def __repr__(self) -> str:
-        answers = "values" if self.classes is None else f"{len(self.classes)} classes"
-        return f"Predictor({self.model.kind}, {len(self.schema)} features, {answers})"
+        target = "values" if self.classes is None else f"{len(self.classes)} classes"
+        return f"Predictor({self.model.kind}, {len(self.schema)} features, {target})"
 
-    def _score(self, X: Any) -> NDArray[np.float64]:
-        return self.model.score(self.schema.encode(X))
 
-    def _refuse_misfits(self) -> None:
-        d = len(self.schema)
-        problems = []
-        if self.model.n_features != d:
-            problems.append(f"the model reads {self.model.n_features} columns, the schema has {d}")
-        if len(self.prices.own) != d:
-            problems.append(f"there are {len(self.prices.own)} prices for {d} columns")
-        elif self.prices.names is not None and self.prices.names != self.schema.names:
-            problems.append("the prices are bound to other columns than the schema has")
-        wanted = 1 if self.classes is None else len(self.classes)
-        if self.model.n_scores != wanted:
-            problems.append(f"the model has {self.model.n_scores} scores, {wanted} are needed")
-        raise_all(DataError, "predictor", problems)
+def read_classes(classes: ArrayLike) -> NDArray[Any]:
+    """Return class labels as an array of one of the four types that a model file can hold.
+
+    Raises
+    ------
+    DataError
+        If they are not distinct labels of one of these types.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.bundle.predictor import read_classes
+    >>> read_classes(np.array(["no", "yes"], dtype=object))
+    array(['no', 'yes'], dtype='<U3')
+    """
+    array = np.asarray(classes)
+    labels = array.tolist()
+    kind = _label_type(labels) if array.ndim == 1 else None
+    if kind is None or len(set(labels)) < len(labels):
+        raise DataError("classes: pass distinct labels, all bool, int, finite float or str")
+    return np.array(labels, dtype=LABEL_TYPES[kind])
+
+
+def plain_classes(classes: NDArray[Any] | None) -> dict[str, Any] | None:
+    """Return what a model file keeps of the result of `read_classes`."""
+    if classes is None:
+        return None
+    labels = classes.tolist()
+    return {"type": _label_type(labels), "labels": labels}
+
+
+def build_classes(plain: Mapping[str, Any] | None) -> NDArray[Any] | None:
+    """Check what a model file holds and build the classes from it.
+
+    Raises
+    ------
+    BundleError
+        If they are not distinct labels of the type that the file states.
+    """
+    if plain is None:
+        return None
+    if plain.keys() != {"type", "labels"} or not isinstance(plain["labels"], list):
+        raise BundleError("the classes must have a type and a list of labels")
+    labels = plain["labels"]
+    kind = _label_type(labels)
+    if kind is None or kind != plain["type"] or len(set(labels)) < len(labels):
+        raise BundleError("the classes must be distinct labels of the stated type")
+    return np.array(labels, dtype=LABEL_TYPES[kind])
+
+
+def _label_type(labels: list[Any]) -> str | None:
+    """Return the name of the type that all labels have; None if a model file cannot hold them."""
+    kinds = {type(label).__name__ for label in labels}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind == "int" and not all(-(2**63) <= label < 2**63 for label in labels):
+        return None
+    if kind == "float" and not np.isfinite(labels).all():
+        return None
+    return kind if kind in LABEL_TYPES else None

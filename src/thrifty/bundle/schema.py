@@ -1,8 +1,8 @@
-"""The names and kinds of a table's columns, and how a table becomes floats.
+"""The names and types of a table's columns, and how a table is encoded as floats.
 
-A frozen model knows columns by position and values as floats. The schema is learned once,
-from the training table, and from then on reads every table and every single value in the
-same way: numbers stay numbers, categories become codes 0, 1, 2, ..., missing becomes NaN.
+A frozen model knows columns by index and values as floats. The schema is learned once, from the
+training table, and from then on encodes every table and every single value in the same way:
+numbers stay numbers, categories become codes 0, 1, 2, ..., missing values become NaN.
 """
 
 from __future__ import annotations
@@ -10,44 +10,69 @@ from __future__ import annotations
 import math
 import reprlib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.bundle import cells
-from thrifty.bundle.audit import audit_columns
-from thrifty.bundle.categories import learn
-from thrifty.bundle.cells import Label
+from thrifty.bundle.columns import (
+    FINITE,
+    MAX_CATEGORIES,
+    NO_VALUES,
+    Label,
+    check_finite,
+    is_label,
+    is_missing,
+    learn_categories,
+    read_column,
+    to_codes,
+    to_number,
+    to_numbers,
+)
 from thrifty.bundle.tables import Table, stack
-from thrifty.costs.faults import near
-from thrifty.errors import DataError, raise_all
+from thrifty.errors import BundleError, DataError, did_you_mean, raise_all
 
 __all__ = ["Column", "Schema"]
 
-Strange = dict[int, tuple[Any, ...]]
+# Unknown categories of one column that a warning lists before "and 12 more".
+MAX_LISTED = 5
+
+Unknown = dict[int, tuple[Any, ...]]
+"""Categories that a schema does not know, by column index."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name (position in a nameless table) and its categories, if any."""
+    """One column of a table.
+
+    Parameters
+    ----------
+    name : str or int
+        Its name; its index in a table without names.
+    categories : tuple of labels or None
+        Its categories, in the order of their codes; None for a column of numbers.
+    """
 
     name: str | int
     categories: tuple[Label, ...] | None = None
 
 
 class Schema:
-    """Names and kinds of the columns of a table.
+    """Names and types of the columns of a table.
 
     Parameters
     ----------
     columns : sequence of Column
         In the order of the model's features.
     named : bool
-        Whether features go by name; they go by position otherwise.
+        Whether features are referred to by name; otherwise by index.
+
+    Attributes
+    ----------
+    names : tuple of str or int
+        Names of the columns; their indices in a table without names.
 
     Examples
     --------
@@ -66,77 +91,219 @@ class Schema:
         self.columns = tuple(columns)
         self.named = named
         self.names = tuple(column.name for column in self.columns)
-        self._positions = {name: j for j, name in enumerate(self.names)}
-        self._codes = tuple(_code(column) for column in self.columns)
-        self._numeric = not any(self._codes)
+        self._index = {name: j for j, name in enumerate(self.names)}
+        # Code of each label, for every column of categories.
+        self._codes: list[dict[Label, float] | None] = [
+            None
+            if column.categories is None
+            else {label: float(code) for code, label in enumerate(column.categories)}
+            for column in self.columns
+        ]
+        self._all_numbers = not any(self._codes)
 
     @classmethod
     def of(cls, table: Any) -> Schema:
         """Learn the schema of a training table."""
         read = Table.read(table)
         names: tuple[str | int, ...] = read.names or tuple(range(len(read.columns)))
-        learned = [None] * len(names)
-        if read.block is None or not _is_clean(read.block):
-            learned = _each(read.columns, lambda j, raw: learn(*cells.read(raw)), names)
+        block = read.block
+        if block is None or np.isinf(block).any() or np.isnan(block).all(axis=0).any():
+            learned = _each_column(names, lambda j: learn_categories(*read_column(read.columns[j])))
+        else:
+            learned = [None] * len(names)
         columns = tuple(Column(*pair) for pair in zip(names, learned, strict=True))
         return cls(columns, named=read.names is not None)
 
     def encode(self, table: Any) -> NDArray[Any]:
-        """Turn a table into floats, one C-ordered row per example.
+        """Encode a table as floats, one C-ordered row per example.
 
-        The columns may come in any order and among others. A category that training never
-        saw becomes missing, with one warning that names them all.
+        If both tables have names, the columns may be in any order and extra ones are ignored. A
+        category that training never saw becomes missing, with one warning that lists them all.
 
         Returns
         -------
         ndarray of shape (n, d)
-            float32 if `table` is a float32 array, else float64. An array that is so already
-            is given back without a copy.
+            float32 if `table` is a float32 array, else float64. An array that needs no
+            conversion is returned without a copy.
         """
         read = Table.read(table)
-        if read.block is not None and self._numeric:
-            self._refuse_width(read)
-            return self._block(read.block)
-        strange: Strange = {}
-        X = self._stack(self._pick(read), read.rows, strange)
-        self._warn(strange)
+        names = read.names if self.named else None
+        if names is None and len(read.columns) != len(self):
+            raise DataError(
+                f"table: X has {len(read.columns)} features, but Thrifty is expecting "
+                f"{len(self)} features as input"
+            )
+        if read.block is not None and self._all_numbers:
+            dtype = np.float32 if read.block.dtype == np.float32 else np.float64
+            X = np.ascontiguousarray(read.block, dtype=dtype)
+            if np.isinf(X).any():
+                _each_column(self.names, lambda j: check_finite(X[:, j]))
+            return X
+        given: dict[Any, Any] = dict(zip(names or self.names, read.columns, strict=True))
+        unknown: Unknown = {}
+
+        def encode_column(j: int) -> NDArray[Any]:
+            name = self.names[j]
+            if name not in given:
+                raise DataError(f"is missing from the table{did_you_mean(name, given)}")
+            return self._encode_column(j, given[name], unknown)
+
+        try:
+            X = stack(_each_column(self.names, encode_column), read.rows)
+            failed = bool(np.isinf(X).any())
+        except DataError:
+            failed = True
+        if failed:
+            # Slow: look for infinite values in each column as well, and report everything.
+            columns = _each_column(self.names, lambda j: check_finite(encode_column(j)))
+            X = stack(columns, read.rows)
+        self._warn(unknown)
         return X
 
+    def present_in(self, X: NDArray[Any]) -> Schema:
+        """Return the schema that these rows alone would have given.
+
+        It has the same columns, and of their categories those that occur, in the same order. Unlike
+        `of`, it does not look at the text of the categories again, so rows whose categories all
+        happen to be numbers written as text are not refused.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            Rows of the training table as this schema encodes them.
+
+        Raises
+        ------
+        DataError
+            If there is no row, or a column has no value in any of them.
+
+        Examples
+        --------
+        >>> from thrifty.bundle import Schema
+        >>> table = {"age": [63, 41, 50], "sex": ["m", "f", "m"]}
+        >>> schema = Schema.of(table)
+        >>> schema.present_in(schema.encode(table)[[0, 2]]).columns[1]
+        Column(name='sex', categories=('m',))
+        """
+        Table.read(X)  # refuses a table without rows
+        empty = np.flatnonzero(np.isnan(X).all(axis=0))
+        problems = [f"column {self.names[j]!r} {NO_VALUES}" for j in empty]
+        raise_all(DataError, "table", problems)
+        columns = []
+        for column, values in zip(self.columns, X.T, strict=True):
+            if column.categories is None:
+                columns.append(column)
+            else:
+                counts = np.bincount(values[~np.isnan(values)].astype(np.intp))
+                seen = tuple(column.categories[code] for code in np.flatnonzero(counts))
+                columns.append(Column(column.name, seen))
+        return Schema(tuple(columns), self.named)
+
+    def recode(self, X: NDArray[Any], source: Schema) -> NDArray[Any]:
+        """Convert rows encoded by another schema to the encoding of this one.
+
+        A category that this schema does not know becomes missing, with one warning that lists
+        them all, as in `encode`.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            Rows as `source` encodes them; they are not modified.
+        source : Schema
+            A schema with the same names in the same order.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+            `X` itself if both schemas are equal, else a copy.
+
+        Examples
+        --------
+        >>> from thrifty.bundle import Schema
+        >>> table = {"age": [63, 41, 50], "sex": ["m", "f", "m"]}
+        >>> schema = Schema.of(table)
+        >>> rows = schema.encode(table)[[0, 2]]
+        >>> schema.present_in(rows).recode(rows, schema)
+        array([[63.,  0.],
+               [50.,  0.]])
+        """
+        if self == source:
+            return X
+        if self.names != source.names:
+            raise DataError(
+                "table: the two schemas have different columns; encode the raw table instead"
+            )
+        unknown: Unknown = {}
+
+        def recode_column(j: int) -> NDArray[Any]:
+            values, old, new = X[:, j], source.columns[j].categories, self._codes[j]
+            if source.columns[j] == self.columns[j]:
+                return values
+            if old is None:  # numbers there, categories here
+                return self._encode_column(j, values, unknown)
+            missing = np.isnan(values)
+            codes = np.where(missing, len(old), values).astype(np.intp)
+            if new is None:  # categories there, numbers here
+                labels = np.array([*old, None], dtype=object)
+                return self._encode_column(j, labels[codes], unknown)
+            new_code = np.array([*(new.get(label, np.nan) for label in old), np.nan])
+            lost, first = np.unique(codes[~missing & np.isnan(new_code[codes])], return_index=True)
+            if lost.size:
+                unknown[j] = tuple(old[code] for code in lost[np.argsort(first)])
+            return new_code[codes]
+
+        out = stack(_each_column(self.names, recode_column), len(X))
+        self._warn(unknown)
+        return out
+
     def encode_value(self, index: int, value: Any) -> float:
-        """Turn one value of the feature at position `index` into a float."""
+        """Encode one value of the feature at `index`."""
         return self.encode_values({self.columns[index].name: value})[index]
 
     def encode_values(self, values: Mapping[Any, Any]) -> dict[int, float]:
-        """Turn values by name into floats by position: one example, or a part of it."""
+        """Encode some values of one example: from values by name to floats by index."""
         encoded: dict[int, float] = {}
-        strange: Strange = {}
+        unknown: Unknown = {}
         problems = []
         for feature, value in values.items():
+            index = self._index.get(feature)
+            if index is None:
+                problems.append(self._no_feature(feature))
+                continue
+            code = self._codes[index]
             try:
-                index = self._positions[feature]
-                encoded[index] = self._value(index, value, strange)
+                if code is not None:
+                    encoded[index] = code[value]
+                    continue
+                # A walk waits for this, so a plain float is not inspected any further.
+                encoded[index] = x = value if type(value) is float else to_number(value)
+                if math.isinf(x):
+                    problems.append(f"{feature!r} is {value}; {FINITE}")
             except KeyError:
-                problems.append(self._unknown(feature))
+                encoded[index] = math.nan
+                if not is_missing(value):
+                    unknown[index] = (value,)
+            except TypeError:
+                problems.append(f"{feature!r} is {reprlib.repr(value)}, which is not a category")
             except DataError as error:
                 problems.append(f"{feature!r} {error}")
         raise_all(DataError, "values", problems)
-        if strange:
-            self._warn(strange)
+        self._warn(unknown)
         return encoded
 
     def index(self, feature: str | int) -> int:
-        """Position of a feature."""
+        """Return the index of a feature."""
         try:
-            return self._positions[feature]
+            return self._index[feature]
         except (KeyError, TypeError):
-            raise DataError(self._unknown(feature)) from None
+            raise DataError(self._no_feature(feature)) from None
 
     def name(self, index: int) -> str | int:
-        """Name of the feature at a position; the position itself in a nameless table."""
+        """Return the name of the feature at `index`; `index` itself in a table without names."""
         return self.columns[index].name
 
     def plain(self) -> dict[str, Any]:
-        """What a model file keeps."""
+        """Return what a model file keeps."""
         columns = [
             {"name": column.name, "categories": column.categories and list(column.categories)}
             for column in self.columns
@@ -145,9 +312,37 @@ class Schema:
 
     @classmethod
     def build(cls, plain: Any) -> Schema:
-        """Build the schema from what a model file holds; BundleError if it is not sound."""
-        named, columns = audit_columns(plain)
-        return cls(tuple(Column(name, labels) for name, labels in columns), named)
+        """Check what a model file holds and build the schema from it.
+
+        Raises
+        ------
+        BundleError
+            If anything is missing, unknown or malformed.
+        """
+        if not isinstance(plain, dict) or plain.keys() != {"named", "columns"}:
+            raise BundleError("the schema must consist of 'named' and 'columns'")
+        named, listed = plain["named"], plain["columns"]
+        if not isinstance(named, bool) or not isinstance(listed, list) or not listed:
+            raise BundleError("the schema must say if it is named, and list at least one column")
+        columns = []
+        for entry in listed:
+            if not isinstance(entry, dict) or entry.keys() != {"name", "categories"}:
+                raise BundleError("a column of the schema must have a name and categories")
+            name, labels = entry["name"], entry["categories"]
+            if labels is not None:
+                if not isinstance(labels, list) or not 1 <= len(labels) <= MAX_CATEGORIES:
+                    raise BundleError(f"column {name!r} must have 1 to {MAX_CATEGORIES} categories")
+                if not all(map(is_label, labels)) or len(set(labels)) < len(labels):
+                    raise BundleError(f"the categories of column {name!r} are not distinct labels")
+            columns.append(Column(name, labels and tuple(labels)))
+        names = [column.name for column in columns]
+        if not named and names != list(range(len(names))):
+            raise BundleError("the columns of a schema without names must be 0, 1, 2, ...")
+        if named and not all(isinstance(name, str) for name in names):
+            raise BundleError("the columns of a named schema must have text as names")
+        if len(set(names)) < len(names):
+            raise BundleError("the schema lists a column twice")
+        return cls(tuple(columns), named)
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -164,112 +359,43 @@ class Schema:
         n_categorical = sum(column.categories is not None for column in self.columns)
         return f"Schema({len(self)} columns, {n_categorical} categorical, named={self.named})"
 
-    def _block(self, block: NDArray[Any]) -> NDArray[Any]:
-        dtype = np.float32 if block.dtype == np.float32 else np.float64
-        X = np.ascontiguousarray(block, dtype=dtype)
-        if np.isinf(X).any():
-            _each(X.T, lambda j, column: cells.refuse_infinite(column), self.names)
-        return X
-
-    def _stack(self, columns: list[Any], rows: int, strange: Strange) -> NDArray[np.float64]:
-        try:
-            X = stack(_each(columns, partial(self._column, strange), self.names), rows)
-            if not np.isinf(X).any():
-                return X
-        except DataError:
-            pass
-        # Something is wrong: look again, column by column, which is slow, and tell all of it.
-        return stack(_each(columns, partial(self._finite_column, strange), self.names), rows)
-
-    def _finite_column(self, strange: Strange, index: int, raw: Any) -> NDArray[Any]:
-        return cells.refuse_infinite(self._column(strange, index, raw))
-
-    def _column(self, strange: Strange, index: int, raw: Any) -> NDArray[Any]:
-        if isinstance(raw, DataError):
-            raise raw
-        values, _ = cells.read(raw)
-        code = self._codes[index]
+    def _encode_column(self, j: int, raw: Any, unknown: Unknown) -> NDArray[Any]:
+        """Encode the raw column `j`; add its unknown categories to `unknown`."""
+        cells, _ = read_column(raw)
+        code = self._codes[j]
         if code is None:
-            return cells.numbers(values)
-        encoded, lost = cells.codes(values, code)
+            return to_numbers(cells)
+        encoded, lost = to_codes(cells, code)
         if lost:
-            strange[index] = lost
+            unknown[j] = lost
         return encoded
 
-    def _value(self, index: int, value: Any, strange: Strange) -> float:
-        """One value. A walk waits for this: plain finite floats and known labels go first."""
-        code = self._codes[index]
-        if code is None:
-            x = value if type(value) is float else cells.number(value)
-            if math.isinf(x):
-                raise DataError(f"is {value}; {cells.FINITE}")
-            return x
-        try:
-            return code[value]
-        except KeyError:
-            if not cells.is_missing(value):
-                strange[index] = (value,)
-            return math.nan
-        except TypeError:
-            raise DataError(f"is {reprlib.repr(value)}, which is not a category") from None
+    def _no_feature(self, feature: Any) -> str:
+        if self.named:
+            return f"there is no feature {feature!r}{did_you_mean(feature, self.names)}"
+        last = len(self) - 1
+        return f"there is no feature {feature!r}; features are numbered from 0 to {last}"
 
-    def _pick(self, read: Table) -> list[Any]:
-        """Columns of `read` in the order of the schema; an error in place of an absent one."""
-        if not self.named or read.names is None:
-            self._refuse_width(read)
-            return list(read.columns)
-        given: dict[Any, Any] = dict(zip(read.names, read.columns, strict=True))
-        absent = {name: _absent(name, given) for name in self.names if name not in given}
-        return [given.get(name, absent.get(name)) for name in self.names]
-
-    def _refuse_width(self, read: Table) -> None:
-        n, d = len(read.columns), len(self)
-        if n != d:
-            raise DataError(
-                f"table: X has {n} features, but Thrifty is expecting {d} features as input"
-            )
-
-    def _unknown(self, feature: Any) -> str:
-        if not self.named:
-            return f"there is no feature {feature!r}; features go by position, 0 to {len(self) - 1}"
-        return f"there is no feature {feature!r}{near(str(feature), map(str, self._positions))}"
-
-    def _warn(self, strange: Strange) -> None:
-        if strange:
-            found = "; ".join(
-                f"{self.columns[j].name!r}: {_some(values)}" for j, values in strange.items()
-            )
-            message = f"categories never seen in training count as missing ({found})"
+    def _warn(self, unknown: Unknown) -> None:
+        """Warn the caller of the calling method of unknown categories, if there are any."""
+        if unknown:
+            found = []
+            for j, values in unknown.items():
+                listed = ", ".join(reprlib.repr(value) for value in values[:MAX_LISTED])
+                rest = len(values) - MAX_LISTED
+                more = f" and {rest} more" if rest > 0 else ""
+                found.append(f"{self.names[j]!r}: {listed}{more}")
+            message = f"categories never seen in training count as missing ({'; '.join(found)})"
             warnings.warn(message, UserWarning, stacklevel=3)
 
 
-def _code(column: Column) -> dict[Label, float] | None:
-    if column.categories is None:
-        return None
-    return {label: float(code) for code, label in enumerate(column.categories)}
-
-
-def _is_clean(block: NDArray[Any]) -> bool:
-    """No infinite value and no empty column, told by passes over the rows: columns are slow."""
-    return not (np.isinf(block).any() or np.isnan(block).all(axis=0).any())
-
-
-def _each(columns: Any, act: Callable[[int, Any], Any], names: tuple[str | int, ...]) -> list[Any]:
-    """Apply `act` to every column; raise the problems of all columns at once."""
+def _each_column(names: Iterable[str | int], act: Callable[[int], Any]) -> list[Any]:
+    """Return `act(j)` for every column; raise the problems of all columns together."""
     results, problems = [], []
-    for j, column in enumerate(columns):
+    for j, name in enumerate(names):
         try:
-            results.append(act(j, column))
+            results.append(act(j))
         except DataError as error:
-            problems.append(f"column {names[j]!r} {error}")
+            problems.append(f"column {name!r} {error}")
     raise_all(DataError, "table", problems)
     return results
-
-
-def _absent(name: Any, given: Mapping[Any, Any]) -> DataError:
-    return DataError(f"is missing from the table{near(str(name), given)}")
-
-
-def _some(values: tuple[Any, ...], most: int = 5) -> str:
-    rest = f" and {len(values) - most} more" if len(values) > most else ""
-    return ", ".join(reprlib.repr(value) for value in values[:most]) + rest

@@ -1,28 +1,50 @@
-"""A price list meets the columns of a table: everything is checked, all at once."""
+"""Binding a price list to the columns of a table: find every feature, check every price.
+
+All problems are collected and raised together, so that a user can repair a price list in one go.
+"""
 
 from __future__ import annotations
 
+import reprlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thrifty.costs.bound import BoundPrices
-from thrifty.costs.columns import Columns
-from thrifty.costs.faults import fault, near, number
-from thrifty.errors import PriceError, raise_all
+from thrifty.costs.money import as_float, price_fault
+from thrifty.errors import PriceError, did_you_mean, raise_all
 
 if TYPE_CHECKING:
     from thrifty.costs.prices import Prices
 
 __all__ = ["Binding"]
 
-# Columns named in one message before "and 12 more".
-LISTED = 20
+# Columns listed in one message before "and 12 more".
+MAX_LISTED = 20
+# Unknown names for which the closest column is searched. A price list written for another table
+# can have thousands of unknown names, and each search compares with all columns.
+MAX_SUGGESTIONS = 20
 
 
 class Binding:
-    """One price list being bound to one table; it lives until `bound` returns.
+    """One price list while it is bound to the columns of one table.
+
+    Parameters
+    ----------
+    prices : Prices
+    names : sequence of str, or int
+        Names of the columns, or the number of columns of a table without names.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        Names of the columns; None for a table without names.
+    count : int
+        Number of columns, d.
+    problems : list of str
+        What was found to be wrong so far.
 
     Examples
     --------
@@ -33,118 +55,150 @@ class Binding:
     """
 
     def __init__(self, prices: Prices, names: Sequence[str] | int) -> None:
+        if isinstance(names, str | bytes):
+            raise PriceError(f"names: {names!r} is a single text; pass a list of column names")
         self.prices = prices
-        self.columns = Columns(names)
-        self.problems = self.columns.problems()
-        self.own: list[float | None] = [None] * self.columns.count
-        self.group = [-1] * self.columns.count
+        self.names: tuple[Any, ...] | None
+        self.problems: list[str] = []
+        if isinstance(names, int | np.integer):
+            self.names, self.count = None, int(names)
+        else:
+            # NumPy has its own type of text.
+            self.names = tuple(str(name) if isinstance(name, str) else name for name in names)
+            self.count = len(self.names)
+        for name, times in Counter(self.names or ()).items():
+            if not isinstance(name, str):
+                self.problems.append(f"the column name {name!r} is not text; rename the column")
+            if times > 1:
+                self.problems.append(f"the table has two columns named {name!r}; rename one")
+        self._index = {name: j for j, name in enumerate(self.names or ())}
+        self._suggestions_left = MAX_SUGGESTIONS
 
     def bound(self) -> BoundPrices:
-        """Give the prices as arrays; PriceError tells every problem."""
-        self._read_own()
-        self._read_groups()
-        shared = self._read_shared()
-        self._find_unpriced()
-        calls = {name: self._call(name, price) for name, price in self.prices.calls.items()}
-        evaluation = self._price("evaluation", self.prices.evaluation)
-        if not isinstance(self.prices.unit, str):
-            self.problems.append(f"unit: {self.prices.unit!r} is not text")
+        """Return the prices as arrays.
+
+        Raises
+        ------
+        PriceError
+            If the list does not fit the table; the message lists every problem.
+        """
+        prices = self.prices
+        own = self._own_prices()
+        group = self._group_indices()
+        for name in prices.shared:
+            if name not in prices.groups:
+                hint = did_you_mean(name, prices.groups) or "; add it to groups"
+                self.problems.append(f"shared price for the unknown group {name!r}{hint}")
+        shared = [
+            self._price(f"group {name!r}", prices.shared.get(name, 0.0)) for name in prices.groups
+        ]
+        # A member of a group that has a shared price needs no price of its own.
+        covered = {g for g, name in enumerate(prices.groups) if name in prices.shared}
+        unpriced = [
+            self._label(j) for j in range(self.count) if own[j] is None and group[j] not in covered
+        ]
+        if unpriced:
+            n_more = len(unpriced) - MAX_LISTED
+            more = f" and {n_more} more" if n_more > 0 else ""
+            self.problems.append(
+                f"no price for {', '.join(unpriced[:MAX_LISTED])}{more}; add it (0 if it is free)"
+            )
+        for name in prices.calls:
+            if not isinstance(name, str):
+                self.problems.append(f"call {name!r}: the name of a call must be text")
+        calls = {name: self._price(f"call {name!r}", price) for name, price in prices.calls.items()}
+        evaluation = self._price("evaluation", prices.evaluation)
+        if not isinstance(prices.unit, str):
+            self.problems.append(f"unit: {prices.unit!r} is not text")
         raise_all(PriceError, "prices", self.problems)
         return BoundPrices(
-            names=self.columns.names,
-            own=np.array([price or 0.0 for price in self.own], dtype=np.float64),
-            group=np.array(self.group, dtype=np.int64),
+            names=self.names,
+            own=np.array([price or 0.0 for price in own], dtype=np.float64),
+            group=np.array(group, dtype=np.int64),
             shared=np.array(shared, dtype=np.float64),
-            group_names=tuple(self.prices.groups),
+            group_names=tuple(prices.groups),
             evaluation=evaluation,
             calls=calls,
-            unit=self.prices.unit,
+            unit=prices.unit,
         )
 
-    def _price(self, what: str, value: object) -> float:
-        price = number(value)
-        if (reason := fault(value)) is None and isinstance(price, float):
-            return price
-        self.problems.append(f"{what}: {reason}")
-        return 0.0
-
-    def _call(self, name: object, price: object) -> float:
-        if not isinstance(name, str):
-            self.problems.append(f"call {name!r}: the name of a call is text")
-        return self._price(f"call {name!r}", price)
-
-    def _find(self, key: object, where: str = "") -> int | None:
-        try:
-            return self.columns.find(key)
-        except PriceError as error:
-            self.problems.append(f"{where}{error}")
-            return None
-
-    def _read_own(self) -> None:
-        own = self.prices.own
-        if own is None:
-            self.own = [1.0] * self.columns.count
-        elif isinstance(own, Mapping):
-            for key, price in own.items():
-                self._set_own(key, price)
-        elif len(own) == self.columns.count:
-            self.own = [self._price(self.columns.label(j), price) for j, price in enumerate(own)]
-        else:
-            self.own = [0.0] * self.columns.count
+    def _own_prices(self) -> list[float | None]:
+        """Return the own price of each column; None where the list has none."""
+        listed = self.prices.own
+        if listed is None:
+            return [1.0] * self.count
+        if isinstance(listed, Mapping):
+            own: list[float | None] = [None] * self.count
+            for key, price in listed.items():
+                j = self._find(key)
+                if j is not None:
+                    if own[j] is not None:
+                        self.problems.append(f"{self._label(j)} has two prices; keep one")
+                    own[j] = self._price(self._label(j), price)
+            return own
+        if len(listed) != self.count:
             self.problems.append(
-                f"{len(own)} prices for a table of {self.columns.count} columns: "
+                f"{len(listed)} prices for a table of {self.count} columns; "
                 "give one price per column"
             )
+            return [0.0] * self.count
+        return [self._price(self._label(j), price) for j, price in enumerate(listed)]
 
-    def _set_own(self, key: object, price: object) -> None:
-        j = self._find(key)
-        if j is None:
-            return
-        if self.own[j] is not None:
-            self.problems.append(f"{self.columns.label(j)} has two prices: keep one")
-        self.own[j] = self._price(self.columns.label(j), price)
-
-    def _read_groups(self) -> None:
+    def _group_indices(self) -> list[int]:
+        """Return the group of each column; -1 where it is in none."""
+        group = [-1] * self.count
+        names = list(self.prices.groups)
         for g, (name, members) in enumerate(self.prices.groups.items()):
             if not isinstance(name, str):
-                self.problems.append(f"group {name!r}: the name of a group is text")
+                self.problems.append(f"group {name!r}: the name of a group must be text")
             if not members:
-                self.problems.append(f"group {name!r} has no members: list them, or leave it out")
+                self.problems.append(f"group {name!r} has no members; list them, or leave it out")
             for member in members:
-                self._join(g, member)
+                j = self._find(member, f"group {name!r}: ")
+                if j is None:
+                    continue
+                if group[j] == g:
+                    self.problems.append(f"group {name!r}: {self._label(j)} is listed twice")
+                elif group[j] >= 0:
+                    both = f"{names[group[j]]!r} and {name!r}"
+                    self.problems.append(f"{self._label(j)} is in two groups, {both}; keep one")
+                else:
+                    group[j] = g
+        return group
 
-    def _join(self, g: int, member: object) -> None:
-        names = list(self.prices.groups)
-        j = self._find(member, f"group {names[g]!r}: ")
-        if j is None:
-            return
-        if self.group[j] == g:
-            self.problems.append(f"group {names[g]!r}: {self.columns.label(j)} is listed twice")
-        elif self.group[j] >= 0:
-            both = f"{names[self.group[j]]!r} and {names[g]!r}"
-            self.problems.append(f"{self.columns.label(j)} is in two groups, {both}: keep one")
+    def _label(self, index: int) -> str:
+        """Return how a message refers to a column."""
+        return f"feature {index}" if self.names is None else repr(self.names[index])
+
+    def _price(self, what: str, value: object) -> float:
+        """Return a price as a float; note a problem and return 0 if it is not one."""
+        price = as_float(value)
+        if (fault := price_fault(value)) is None and isinstance(price, float):
+            return price
+        self.problems.append(f"{what}: {fault}")
+        return 0.0
+
+    def _find(self, key: object, where: str = "") -> int | None:
+        """Return the index of a feature; note a problem and return None if there is none."""
+        remedy = "use its name" if self.names else f"use its position, 0 to {self.count - 1}"
+        if isinstance(key, bool) or not isinstance(key, str | int):
+            problem = f"{reprlib.repr(key)} is not a feature; {remedy}"
+        elif self.names is None:
+            # A file holds only text, so "3" is position 3 if the table has no names.
+            if isinstance(key, str) and not (key.isascii() and key.isdecimal()):
+                problem = f"{key!r} is a name, but the table has none; {remedy}"
+            elif not 0 <= int(key) < self.count:
+                problem = f"{key!r} is outside the table; {remedy}"
+            else:
+                return int(key)
+        elif key in self._index:
+            return self._index[key]
+        elif isinstance(key, str):
+            self._suggestions_left -= 1
+            hint = did_you_mean(key, self._index) if self._suggestions_left >= 0 else ""
+            problem = f"{key!r} is not a column of the table{hint}"
         else:
-            self.group[j] = g
-
-    def _read_shared(self) -> list[float]:
-        groups, shared = self.prices.groups, self.prices.shared
-        for name in shared:
-            if name not in groups:
-                hint = near(str(name), map(str, groups)) or "; add it to groups"
-                self.problems.append(f"shared price for the unknown group {name!r}{hint}")
-        return [self._price(f"group {name!r}", shared.get(name, 0.0)) for name in groups]
-
-    def _find_unpriced(self) -> None:
-        names = list(self.prices.groups)
-        # A shared price can be the whole price of a group's members.
-        covered = {g for g, name in enumerate(names) if name in self.prices.shared}
-        bare = [
-            self.columns.label(j)
-            for j, price in enumerate(self.own)
-            if price is None and self.group[j] not in covered
-        ]
-        if bare:
-            more = f" and {len(bare) - LISTED} more" if len(bare) > LISTED else ""
-            self.problems.append(
-                f"no price for {', '.join(bare[:LISTED])}{more}: add it (0 for what is free)"
-            )
+            remedy = f"write {self._label(key)}" if 0 <= key < self.count else "use a name"
+            problem = f"{key} is a position, but the table has names; {remedy}"
+        self.problems.append(f"{where}{problem}")
+        return None

@@ -1,13 +1,14 @@
-"""Prices as arrays, one entry per column of a table, and the bills they make.
+"""Prices as arrays, one entry per column of a table, and the bills they lead to.
 
-What a model uses and what things cost meet here: `bill` takes which features each row
-used and gives what each row pays. bill = own prices of the used features + shared
-price of each touched group + evaluations + calls.
+This is where the features that a model used meet what they cost::
+
+    bill = own prices of the used features + shared price of each group with a used member
+           + evaluation price x number of evaluations + prices of the calls made
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Self
@@ -15,42 +16,41 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thrifty.costs.audit import audit
 from thrifty.costs.exact import split, subset_sums
-from thrifty.costs.faults import near
-from thrifty.costs.money import money
-from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.costs.money import money, price_fault
+from thrifty.errors import BundleError, DataError, did_you_mean, raise_all
 
 __all__ = ["BoundPrices"]
 
-# Rows billed at a time: bounds the memory of the float copy of `used`. The sums are
-# exact, so this number changes no bill.
-ROWS = 4096
+# Rows billed at a time, to bound the memory of the float copy of `used`. The sums are exact, so
+# this number affects no bill.
+ROWS_PER_BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoundPrices:
-    """Prices of the columns of one table; the arrays are read-only.
+    """Prices of the columns of one table; all arrays are read-only.
 
-    Usually made by `Prices.bind`.
+    Usually created by `Prices.bind`.
 
     Parameters
     ----------
     names : tuple of str or None
         Names of the columns; None for a table without names.
-    own : array of shape (d,)
+    own : float64 array of shape (d,)
         Own price of each column.
-    group : array of shape (d,)
-        Position of the column's group; -1 for a column in no group.
-    shared : array of shape (G,)
+    group : int64 array of shape (d,)
+        Index of the group of each column; -1 for a column in no group.
+    shared : float64 array of shape (G,)
         Price of each group, paid once by a row that uses any of its members.
     group_names : tuple of str
+        Name of each group, G in all.
     evaluation : float
-        Price of one evaluation (a tree, a kernel).
+        Price of one evaluation (of a tree, of a kernel).
     calls : dict of str to float
         Price of each call.
     unit : str
-        What the prices count: a currency, "ms".
+        Unit of the prices, such as "CAD" or "ms".
 
     Examples
     --------
@@ -74,14 +74,14 @@ class BoundPrices:
     unit: str
 
     def __post_init__(self) -> None:
-        for name, kind in (("own", np.float64), ("group", np.int64), ("shared", np.float64)):
-            array = np.array(getattr(self, name), dtype=kind)
+        for name, dtype in (("own", np.float64), ("group", np.int64), ("shared", np.float64)):
+            array = np.array(getattr(self, name), dtype=dtype)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         object.__setattr__(self, "calls", dict(self.calls))
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        # A copy goes through the constructor: its arrays are read-only again.
+        # A copy goes through the constructor, so its arrays are read-only too.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def __eq__(self, other: object) -> bool:
@@ -103,36 +103,54 @@ class BoundPrices:
         evaluations: ArrayLike = 0,
         calls: Mapping[str, ArrayLike] | None = None,
     ) -> NDArray[np.float64]:
-        """Tell what each row pays.
+        """Compute what each row pays.
 
-        The prices of features, groups and calls are added without rounding and rounded
-        once, so a bill depends neither on the other rows nor on the order of the columns.
+        The prices of features, groups and calls are added exactly and rounded once, so a bill
+        depends neither on the other rows nor on the order of the columns.
 
         Parameters
         ----------
         used : bool array of shape (n, d)
             Which features each row used.
-        evaluations : int or array of shape (n,)
-            How many evaluations each row took.
+        evaluations : int or int array of shape (n,)
+            Number of evaluations of each row.
         calls : mapping of str to bool array of shape (n,), optional
             Which rows made each call.
 
         Returns
         -------
-        array of shape (n,)
+        float64 array of shape (n,)
         """
-        used = self._checked(used)
-        made = self._made(calls or {}, len(used))
-        counts = _per_row("evaluations", evaluations, len(used), "iu")
-        blocks = [slice(start, start + ROWS) for start in range(0, len(used), ROWS)]
-        bills = [subset_sums(self._charged(used[rows], made[rows]), self._parts) for rows in blocks]
-        return np.concatenate([np.empty(0), *bills]) + self.evaluation * counts
+        used = np.asarray(used)
+        if used.ndim != 2 or used.shape[1] != len(self.own):
+            raise DataError(f"used: shape {used.shape} where (rows, {len(self.own)}) is needed")
+        if used.dtype != np.bool_:
+            raise DataError(f"used: values of type {used.dtype} where True or False is needed")
+        n = len(used)
+        calls = calls or {}
+        unpriced = [name for name in calls if name not in self.calls]
+        problems = [f"no price for {name!r}{did_you_mean(name, self.calls)}" for name in unpriced]
+        raise_all(DataError, "calls", problems)
+        made = np.empty((n, len(self.calls)), dtype=bool)
+        for k, name in enumerate(self.calls):
+            made[:, k] = _per_row(f"call {name!r}", calls.get(name, False), n, "b")
+        counts = _per_row("evaluations", evaluations, n, "iu")
+
+        bills = np.empty(n)
+        for start in range(0, n, ROWS_PER_BLOCK):
+            rows = slice(start, start + ROWS_PER_BLOCK)
+            touched = np.zeros((len(used[rows]), len(self.shared)), dtype=bool)
+            for g, members in enumerate(self._members):
+                touched[:, g] = used[rows, members].any(axis=1)
+            charged = np.hstack([used[rows], touched, made[rows]])  # columns as in `_parts`
+            bills[rows] = subset_sums(charged.astype(np.float64), self._parts)
+        return bills + self.evaluation * counts
 
     def marginal(self, feature: int, bought: Collection[int]) -> float:
-        """Tell what a feature costs now, after the features `bought`.
+        """Return what `feature` costs now, given the features already `bought`.
 
-        It is 0 for a feature already bought, and includes the shared price of its group
-        if no member is bought yet. A set is the fastest collection here.
+        That is 0 for a feature already bought, and includes the shared price of its group if
+        no member has been bought yet. A set is the fastest collection to pass.
 
         Examples
         --------
@@ -143,7 +161,7 @@ class BoundPrices:
         """
         if feature in bought:
             return 0.0
-        first, later, mates = self._fares[feature]
+        first, later, mates = self._marginals[feature]
         return first if mates.isdisjoint(bought) else later
 
     def breakdown(
@@ -152,7 +170,7 @@ class BoundPrices:
         evaluations: int = 0,
         calls: Mapping[str, bool] | None = None,
     ) -> str:
-        """Tell what one row pays, and for what.
+        """Return the bill of one row and what it is made of, as text.
 
         Examples
         --------
@@ -167,7 +185,15 @@ class BoundPrices:
         """
         made = {name: [on] for name, on in (calls or {}).items()}
         total = self.bill(np.asarray(used_row)[None], evaluations, made)[0]
-        items = list(self._items(used_row))
+        items = []
+        paid: set[int] = set()
+        for j in np.flatnonzero(used_row).tolist():
+            g = int(self.group[j])
+            if g >= 0 and g not in paid and self.shared[g]:
+                items.append(f"{self.group_names[g]} {money(self.shared[g])}")
+            paid.add(g)
+            label = f"[{j}]" if self.names is None else self.names[j]
+            items.append(f"{label} {money(self.own[j])}")
         if evaluations and self.evaluation:
             cost = money(evaluations * self.evaluation)
             items.append(f"{_count(evaluations, 'evaluation')} {cost}")
@@ -179,8 +205,13 @@ class BoundPrices:
         """Bill of an example that uses every feature, without evaluations and calls."""
         return float(self.bill(np.ones((1, len(self.own)), dtype=bool))[0])
 
+    @cached_property
+    def grouped(self) -> frozenset[int]:
+        """Indices of the features that belong to a group."""
+        return frozenset(np.flatnonzero(self.group >= 0).tolist())
+
     def plain(self) -> dict[str, Any]:
-        """Give the prices as values that JSON can hold; `build` takes them back."""
+        """Return the prices as values that JSON can hold; `build` is the inverse."""
         return {
             "names": None if self.names is None else list(self.names),
             "own": self.own.tolist(),
@@ -194,21 +225,20 @@ class BoundPrices:
 
     @classmethod
     def build(cls, plain: Mapping[str, Any]) -> Self:
-        """Audit what `plain` gave and build the prices from it.
+        """Check what a model file holds and build the prices from it.
 
         Raises
         ------
         BundleError
-            If anything is missing, unknown, misshapen or not a price.
+            If a field is missing, unknown or malformed, or holds what is not a price.
 
         Examples
         --------
         >>> from thrifty.costs import BoundPrices, Prices
-        >>> prices = Prices([1.0, 2.0]).bind(2)
-        >>> BoundPrices.build(prices.plain()) == prices
-        True
+        >>> BoundPrices.build(Prices([1.0, 2.0]).bind(2).plain())
+        BoundPrices(2 features, 3.00 in full)
         """
-        raise_all(BundleError, "the prices of the model file", audit(plain))
+        raise_all(BundleError, "the prices of the model file", _audit(plain))
         return cls(
             names=None if plain["names"] is None else tuple(plain["names"]),
             own=plain["own"],
@@ -222,20 +252,17 @@ class BoundPrices:
 
     @cached_property
     def _members(self) -> list[NDArray[np.intp]]:
+        """Feature indices of each group."""
         return [np.flatnonzero(self.group == g) for g in range(len(self.shared))]
 
     @cached_property
     def _parts(self) -> NDArray[np.float64]:
+        """Prices of features, groups and calls, split for exact sums."""
         return split(np.concatenate([self.own, self.shared, list(self.calls.values())]))
 
     @cached_property
-    def grouped(self) -> frozenset[int]:
-        """Positions of the features that are in a group."""
-        return frozenset(np.flatnonzero(self.group >= 0).tolist())
-
-    @cached_property
-    def _fares(self) -> list[tuple[float, float, frozenset[int]]]:
-        # Per feature: its price as the first of its group, its price later, its group.
+    def _marginals(self) -> list[tuple[float, float, frozenset[int]]]:
+        """Price of each feature as the first of its group, as a later one, and its group."""
         mates = [frozenset(members.tolist()) for members in self._members]
         shared = self.shared.tolist()
         return [
@@ -243,52 +270,74 @@ class BoundPrices:
             for own, g in zip(self.own.tolist(), self.group.tolist(), strict=True)
         ]
 
-    def _charged(self, used: NDArray[np.bool_], made: NDArray[np.bool_]) -> NDArray[np.float64]:
-        # The columns follow `_parts`: features, groups, calls.
-        groups = np.zeros((len(used), len(self.shared)), dtype=bool)
-        for g, members in enumerate(self._members):
-            groups[:, g] = used[:, members].any(axis=1)
-        return np.hstack([used, groups, made]).astype(np.float64)
 
-    def _checked(self, used: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        used = np.asarray(used)
-        if used.ndim != 2 or used.shape[1] != len(self.own):
-            raise DataError(f"used: shape {used.shape} where (rows, {len(self.own)}) is needed")
-        if used.dtype != np.bool_:
-            raise DataError(f"used: values of type {used.dtype} where True or False is needed")
-        return used
+def _audit(plain: object) -> list[str]:
+    """List why `plain` cannot be what `BoundPrices.plain` returned.
 
-    def _made(self, calls: Mapping[str, ArrayLike], rows: int) -> NDArray[np.bool_]:
-        unknown = [name for name in calls if name not in self.calls]
-        hints = [f"no price for {name!r}{near(str(name), self.calls)}" for name in unknown]
-        raise_all(DataError, "calls", hints)
-        made = [_per_row(f"call {c!r}", calls.get(c, False), rows, "b") for c in self.calls]
-        return np.array(made, dtype=bool).reshape(len(made), rows).T
+    A model file may come from anyone. One problem per field is enough to refuse it.
+    """
+    expected = {field.name for field in fields(BoundPrices)}
+    if not isinstance(plain, Mapping):
+        return ["not a table of fields"]
+    if set(plain) != expected:
+        missing, unknown = expected - set(plain), set(plain) - expected
+        return [f"missing fields {sorted(missing)}, unknown fields {sorted(map(repr, unknown))}"]
+    problems = []
+    for field, kind in (("own", list), ("shared", list), ("calls", dict)):
+        values: Any = plain[field]
+        if not isinstance(values, kind):
+            problems.append(f"{field} is not a {kind.__name__} of prices")
+            continue
+        items = values.items() if isinstance(values, dict) else enumerate(values)
+        faults = ((key, price_fault(price)) for key, price in items)
+        problems += [f"{field}[{key!r}]: {fault}" for key, fault in faults if fault][:1]
+    texts = {"group_names": plain["group_names"]}
+    if plain["names"] is not None:
+        texts["names"] = plain["names"]
+    if isinstance(plain["calls"], dict):
+        texts["calls"] = list(plain["calls"])
+    for field, values in texts.items():
+        if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
+            problems.append(f"{field} is not a list of texts")
+        elif len(set(values)) < len(values):
+            problems.append(f"{field} contains a name twice")
+    if not isinstance(plain["group"], list) or any(type(g) is not int for g in plain["group"]):
+        problems.append("group is not a list of indices")
+    if fault := price_fault(plain["evaluation"]):
+        problems.append(f"evaluation: {fault}")
+    if not isinstance(plain["unit"], str):
+        problems.append("unit is not text")
+    # The fields can be compared with each other only if each is well formed.
+    return problems or _mismatches(plain)
 
-    def _items(self, used_row: NDArray[np.bool_]) -> Iterator[str]:
-        paid: set[int] = set()
-        for j in np.flatnonzero(used_row).tolist():
-            g = int(self.group[j])
-            if g >= 0 and g not in paid and self.shared[g]:
-                yield f"{self.group_names[g]} {money(self.shared[g])}"
-            paid.add(g)
-            label = f"[{j}]" if self.names is None else self.names[j]
-            yield f"{label} {money(self.own[j])}"
+
+def _mismatches(plain: Mapping[str, Any]) -> list[str]:
+    """List the fields that contradict each other."""
+    problems = []
+    n_features, n_groups = len(plain["own"]), len(plain["group_names"])
+    if plain["names"] is not None and len(plain["names"]) != n_features:
+        problems.append(f"{len(plain['names'])} names for {n_features} prices")
+    if len(plain["group"]) != n_features:
+        problems.append(f"{len(plain['group'])} entries in group for {n_features} prices")
+    if len(plain["shared"]) != n_groups:
+        problems.append(f"{len(plain['shared'])} shared prices for {n_groups} groups")
+    if set(plain["group"]) - {-1} != set(range(n_groups)):
+        problems.append("group refers to a group that does not exist, or a group has no member")
+    return problems
 
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
-def _per_row(what: str, values: ArrayLike, rows: int, kinds: str) -> NDArray[Any]:
+def _per_row(what: str, values: ArrayLike, n: int, kinds: str) -> NDArray[Any]:
+    """Return `values` as one value per row, if their dtype kind is one of `kinds`."""
     array = np.asarray(values)
-    if array.shape not in ((), (rows,)):
-        raise DataError(
-            f"{what}: shape {array.shape} where one value per row, ({rows},), is needed"
-        )
+    if array.shape not in ((), (n,)):
+        raise DataError(f"{what}: shape {array.shape} where one value per row, ({n},), is needed")
     if array.dtype.kind not in kinds:
         needed = "True or False" if kinds == "b" else "whole numbers"
         raise DataError(f"{what}: values of type {array.dtype} where {needed} are needed")
     if kinds != "b" and (array < 0).any():
         raise DataError(f"{what}: {array.min()} is negative")
-    return np.broadcast_to(array, (rows,))
+    return np.broadcast_to(array, (n,))

@@ -1,11 +1,11 @@
-"""Sums of prices without rounding, whatever the order of the terms.
+"""Sums of prices that are exact whatever the order of the terms.
 
-A matrix product adds in an order that depends on the shape, the library and the
-number of threads, so a row alone could differ from the same row in a batch by a
-rounding. Here each price is first split into parts. The parts of one column lie on
-one binary grid and are so short that any subset of them adds up exactly in a float.
-A product with the parts is then the same in every order, and only the last step, the
-sum of a row's few parts, rounds, once.
+A matrix product adds its terms in an order that depends on the shape, the BLAS library and the
+number of threads, so the bill of a row on its own could differ in the last bit from the bill
+of the same row in a batch. To avoid that, each price is first split into parts. The parts in
+one column are multiples of one power of two and have so few bits that any subset of them adds
+up without rounding. A matrix product with the parts is then exact, and only the last step, the
+sum of the few parts of a row, rounds, once.
 """
 
 from __future__ import annotations
@@ -17,9 +17,14 @@ from numpy.typing import NDArray
 
 __all__ = ["split", "subset_sums"]
 
+FLOAT64_BITS = 53  # bits of the significand of a float
+
 
 def split(prices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Split prices (m,) into parts (m, k): the parts of a price add up to it.
+    """Split prices (m,) into parts (m, k) whose rows add up to the prices exactly.
+
+    Most price lists need one or two parts; each column of parts can be summed in any order
+    without rounding.
 
     Examples
     --------
@@ -31,15 +36,15 @@ def split(prices: NDArray[np.float64]) -> NDArray[np.float64]:
            [7.]])
     """
     ratios = [price.as_integer_ratio() for price in prices.tolist()]
-    grid = max((below for _, below in ratios), default=1)  # a power of two
-    steps = [above * (grid // below) for above, below in ratios]
-    # m numbers of `width` bits add up to fewer than 53 bits.
-    width = 53 - len(steps).bit_length()
-    count = max(1, math.ceil(max(steps, default=0).bit_length() / width))
-    scales = [math.ldexp(1.0, width * k - (grid.bit_length() - 1)) for k in range(count)]
+    grid = max((denominator for _, denominator in ratios), default=1)  # a power of two
+    steps = [numerator * (grid // denominator) for numerator, denominator in ratios]
+    # The sum of m integers of `width` bits has at most 53 bits.
+    width = FLOAT64_BITS - len(steps).bit_length()
+    n_parts = max(1, math.ceil(max(steps, default=0).bit_length() / width))
+    scales = [math.ldexp(1.0, width * k - (grid.bit_length() - 1)) for k in range(n_parts)]
     mask = (1 << width) - 1
-    parts = [[(s >> width * k & mask) * scales[k] for k in range(count)] for s in steps]
-    return np.array(parts, dtype=np.float64).reshape(len(steps), count)
+    parts = [[(step >> width * k & mask) * scales[k] for k in range(n_parts)] for step in steps]
+    return np.array(parts, dtype=np.float64).reshape(len(steps), n_parts)
 
 
 def subset_sums(chosen: NDArray[np.float64], parts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -47,14 +52,14 @@ def subset_sums(chosen: NDArray[np.float64], parts: NDArray[np.float64]) -> NDAr
 
     Parameters
     ----------
-    chosen : array of shape (n, m)
+    chosen : ndarray of shape (n, m)
         1 where the row pays the price, else 0.
-    parts : array of shape (m, k)
-        What `split` gives.
+    parts : ndarray of shape (m, k)
+        The prices as returned by `split`.
 
     Returns
     -------
-    array of shape (n,)
+    ndarray of shape (n,)
 
     Examples
     --------
@@ -67,5 +72,5 @@ def subset_sums(chosen: NDArray[np.float64], parts: NDArray[np.float64]) -> NDAr
     """
     sums = chosen @ parts
     if sums.shape[1] <= 2:
-        return np.asarray(sums.sum(axis=1))  # one addition rounds once
+        return np.asarray(sums.sum(axis=1))  # a single addition rounds once
     return np.array([math.fsum(row) for row in sums.tolist()], dtype=np.float64)

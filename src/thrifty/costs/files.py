@@ -1,8 +1,8 @@
-"""Price lists in files, as CSV or as TOML.
+"""Price lists in CSV and TOML files.
 
-A CSV file has the columns ``feature,price,group,shared``, in any order; the last two
-may be left out or empty. ``shared`` is the price of the row's group, and the rows of a
-group that give it must agree. ``price`` may be empty where the group has a shared price::
+A CSV file has the columns ``feature,price,group,shared``, in any order; the last two may be
+empty or left out. ``shared`` is the price of the group in that row; rows of the same group that
+state it must agree. ``price`` may be empty if the group has a shared price::
 
     feature,price,group,shared
     age,1.0,,
@@ -10,7 +10,7 @@ group that give it must agree. ``price`` may be empty where the group has a shar
     fbs,3.10,blood,
     thal,102.9,,
 
-A TOML file can also tell the unit and the prices of evaluations and calls::
+A TOML file can also hold the unit and the prices of evaluations and calls::
 
     unit = "CAD"
     evaluation = 0.01
@@ -28,8 +28,8 @@ A TOML file can also tell the unit and the prices of evaluations and calls::
     [calls]
     remote = 0.5
 
-Either file is UTF-8. All problems of a file are told at once: with their lines for CSV,
-by their keys for TOML, where only what is no TOML at all has a line.
+Both files are UTF-8. All problems of a file are reported together: by line for CSV, by key for
+TOML, where only a syntax error has a line.
 """
 
 from __future__ import annotations
@@ -37,23 +37,30 @@ from __future__ import annotations
 import csv
 import io
 import tomllib
-from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from thrifty.costs.faults import fault, near
-from thrifty.errors import PriceError, raise_all
+from thrifty.costs.money import price_fault
+from thrifty.errors import PriceError, did_you_mean, raise_all
 
 __all__ = ["read_list"]
 
-COLUMNS = ("feature", "price", "group", "shared")
-KEYS = ("unit", "evaluation", "prices", "groups", "calls")
-GROUP_KEYS = ("shared", "members")
+CSV_COLUMNS = ("feature", "price", "group", "shared")
+TOML_KEYS = ("unit", "evaluation", "prices", "groups", "calls")
+TOML_GROUP_KEYS = ("shared", "members")
+
+Found = list[tuple[int, str]]
+"""Problems of a CSV file, each with its line."""
 
 
 def read_list(path: str | PathLike[str], unit: str | None = None) -> dict[str, Any]:
-    """Read a price list as the arguments of `Prices`.
+    """Read a price list and return the arguments for `Prices`.
+
+    Raises
+    ------
+    PriceError
+        If the file cannot be used; the message lists every problem.
 
     Examples
     --------
@@ -66,195 +73,176 @@ def read_list(path: str | PathLike[str], unit: str | None = None) -> dict[str, A
     {'own': {'age': 1.0}, 'groups': {}, 'shared': {}, 'unit': 'CAD'}
     """
     path = Path(path)
-    if path.suffix.lower() not in KINDS:
-        raise PriceError(f"{path}: a price list is a {' or a '.join(KINDS)} file")
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".toml"):
+        raise PriceError(f"{path}: a price list is a .csv or a .toml file")
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise PriceError(f"{path}: not UTF-8 text; save the file as UTF-8") from None
-    parsed = KINDS[path.suffix.lower()](text)
-    if unit is not None and parsed.given.setdefault("unit", unit) != unit:
-        parsed.problems.append(f"the file counts in {parsed.given['unit']!r}, not in {unit!r}")
-    raise_all(PriceError, str(path), parsed.problems)
-    return parsed.given
+    problems: list[str] = []
+    arguments = _read_csv(text, problems) if suffix == ".csv" else _read_toml(text, problems)
+    if unit is not None and arguments.setdefault("unit", unit) != unit:
+        problems.append(f"the unit of the file is {arguments['unit']!r}, not {unit!r}")
+    raise_all(PriceError, str(path), problems)
+    return arguments
 
 
-class _CsvList:
-    """The rows of one CSV file, read in order."""
-
-    def __init__(self, text: str) -> None:
-        self.bad: list[tuple[int, str]] = []  # line, problem
-        self.own: dict[str, float] = {}
-        self.groups: dict[str, list[str]] = {}
-        self.shared: dict[str, float] = {}
-        self.seen: dict[str, int] = {}  # feature: its line
-        self.told: dict[str, int] = {}  # group: the line that gave its shared price
-        self.unpriced: dict[str, str] = {}  # feature: its group, "" for none
-        self._read(self._records(text))
-        tables = {"own": self.own, "groups": self.groups, "shared": self.shared}
-        self.given: dict[str, Any] = dict(tables)
-        self.bad.sort(key=lambda found: found[0])
-        self.problems = [f"line {line}: {problem}" for line, problem in self.bad]
-
-    def _records(self, text: str) -> Iterator[tuple[int, list[str]]]:
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        line = 1
-        try:
-            for cells in reader:
-                if any(cell.strip() for cell in cells):
-                    yield line, cells
-                line = reader.line_num + 1  # a quoted cell can span lines
-        except csv.Error as error:
-            self._bad(line, str(error))
-
-    def _read(self, records: Iterator[tuple[int, list[str]]]) -> None:
-        line, cells = next(records, (1, []))
-        header = [cell.strip().lower() for cell in cells]
-        for problem in _header_problems(header):
-            self._bad(line, problem)
-        if self.bad:
-            return
-        for number, row in records:
-            self._row(number, header, row)
-        if not self.seen and not self.bad:
-            self._bad(line, "no features below the header")
-        self._check_unpriced()
-
-    def _row(self, line: int, header: list[str], cells: list[str]) -> None:
+def _read_csv(text: str, problems: list[str]) -> dict[str, Any]:
+    """Read the rows of a CSV file; add what is wrong with them to `problems`."""
+    found: Found = []
+    own: dict[str, float] = {}
+    groups: dict[str, list[str]] = {}
+    shared: dict[str, float] = {}
+    feature_line: dict[str, int] = {}
+    shared_line: dict[str, int] = {}  # group -> the line that first states its shared price
+    unpriced: dict[str, str] = {}  # feature -> its group, "" if it has none
+    header, rows = _csv_rows(text, found)
+    for line, cells in rows:
         if len(cells) > len(header):
-            self._bad(line, f"{len(cells)} cells where the header has {len(header)}")
-            return
-        row = dict.fromkeys(COLUMNS, "") | dict(zip(header, cells, strict=False))
-        # A name is taken as it stands; spaces around the rest mean nothing.
-        feature = row["feature"]
-        price, group, shared = (row[column].strip() for column in COLUMNS[1:])
+            found.append((line, f"{len(cells)} cells where the header has {len(header)}"))
+            continue
+        row = dict.fromkeys(CSV_COLUMNS, "") | dict(zip(header, cells, strict=False))
+        feature = row["feature"]  # verbatim; whitespace around the other cells is ignored
+        price, group, shared_price = (row[column].strip() for column in CSV_COLUMNS[1:])
         if not feature.strip():
-            self._bad(line, "no feature")
-        elif feature in self.seen:
-            self._bad(line, f"feature {feature!r} is in line {self.seen[feature]} already")
+            found.append((line, "no feature"))
+            continue
+        if feature in feature_line:
+            found.append((line, f"feature {feature!r} is already in line {feature_line[feature]}"))
+            continue
+        feature_line[feature] = line
+        if price:
+            own[feature] = _csv_price(line, "price", price, found)
         else:
-            self.seen[feature] = line
-            self._own_price(line, feature, price, group)
-            self._join(line, feature, group, shared)
-
-    def _own_price(self, line: int, feature: str, price: str, group: str) -> None:
-        if not price:
-            self.unpriced[feature] = group
-        else:
-            self.own[feature] = self._number(line, "price", price)
-
-    def _join(self, line: int, feature: str, group: str, shared: str) -> None:
+            unpriced[feature] = group
         if group:
-            self.groups.setdefault(group, []).append(feature)
-        elif shared:
-            self._bad(line, f"shared price {shared} without a group")
-        if group and shared:
-            self._share(line, group, self._number(line, "shared", shared))
-
-    def _share(self, line: int, group: str, shared: float) -> None:
-        first = self.shared.setdefault(group, shared)
-        told = self.told.setdefault(group, line)
-        if first != shared:
-            self._bad(line, f"group {group!r} shares {shared} here and {first} in line {told}")
-
-    def _check_unpriced(self) -> None:
-        for feature, group in self.unpriced.items():
-            if group not in self.shared:
-                self._bad(self.seen[feature], f"no price for {feature!r} (0 for what is free)")
-
-    def _number(self, line: int, column: str, text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            remedy = "; write a decimal point" if "," in text else ""
-            self._bad(line, f"{column} {text!r} is not a number{remedy}")
-            return 0.0
-        if reason := fault(value):
-            self._bad(line, f"{column} {reason}")
-        return value
-
-    def _bad(self, line: int, problem: str) -> None:
-        self.bad.append((line, problem))
+            groups.setdefault(group, []).append(feature)
+        if shared_price and not group:
+            found.append((line, f"shared price {shared_price} without a group"))
+        elif shared_price:
+            stated = _csv_price(line, "shared", shared_price, found)
+            first = shared.setdefault(group, stated)
+            first_line = shared_line.setdefault(group, line)
+            if stated != first:
+                both = f"{stated} here and {first} in line {first_line}"
+                found.append((line, f"group {group!r} has the shared price {both}"))
+    for feature, group in unpriced.items():
+        if group not in shared:
+            found.append((feature_line[feature], f"no price for {feature!r} (0 if it is free)"))
+    problems += [f"line {line}: {problem}" for line, problem in sorted(found, key=lambda f: f[0])]
+    return {"own": own, "groups": groups, "shared": shared}
 
 
-def _header_problems(header: list[str]) -> list[str]:
-    wanted = ",".join(COLUMNS)
-    if not header:
-        return [f"the file is empty; its first line is {wanted}"]
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
-        return ["the cells are not separated by commas"]
-    problems = [
-        f"unknown column {name!r}{near(name, COLUMNS)} (columns: {wanted})"
-        for name in header
-        if name not in COLUMNS
-    ]
-    twice = sorted({name for name in header if header.count(name) > 1})
-    problems += [f"column {name!r} is there twice" for name in twice]
-    missing = [name for name in COLUMNS[:2] if name not in header]
-    return problems + [f"no column {name!r} (columns: {wanted})" for name in missing]
+def _csv_rows(text: str, found: Found) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Split a CSV file into its header and its other rows, with their lines.
+
+    There are no rows if the header cannot be used; `found` then says why.
+    """
+    records: list[tuple[int, list[str]]] = []
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                records.append((line, cells))
+            line = reader.line_num + 1  # a quoted cell can span several lines
+    except csv.Error as error:
+        found.append((line, str(error)))
+    wanted = ",".join(CSV_COLUMNS)
+    if not records:
+        found.append((1, f"the file is empty; its first line must be {wanted}"))
+        return [], []
+    line, cells = records[0]
+    header = [cell.strip().lower() for cell in cells]
+    faults = []
+    if len(header) == 1 and any(separator in header[0] for separator in ";\t|"):
+        faults = ["the cells are not separated by commas"]
+    else:
+        for name in dict.fromkeys(header):
+            if name not in CSV_COLUMNS:
+                hint = did_you_mean(name, CSV_COLUMNS)
+                faults.append(f"unknown column {name!r}{hint} (columns: {wanted})")
+            if header.count(name) > 1:
+                faults.append(f"column {name!r} occurs twice")
+        for name in CSV_COLUMNS[:2]:
+            if name not in header:
+                faults.append(f"no column {name!r} (columns: {wanted})")
+    if not faults and len(records) == 1 and not found:
+        faults = ["no features below the header"]
+    found += [(line, fault) for fault in faults]
+    return header, [] if faults else records[1:]
 
 
-class _TomlList:
-    """The tables of one TOML file."""
+def _csv_price(line: int, column: str, text: str, found: Found) -> float:
+    """Read a price from a cell; add it to `found` and return 0 if it is not a number."""
+    try:
+        value = float(text)
+    except ValueError:
+        remedy = "; write a decimal point" if "," in text else ""
+        found.append((line, f"{column} {text!r} is not a number{remedy}"))
+        return 0.0
+    if fault := price_fault(value):
+        found.append((line, f"{column} {fault}"))
+    return value
 
-    def __init__(self, text: str) -> None:
-        self.problems: list[str] = []
-        self.given: dict[str, Any] = {}
-        try:
-            self._read(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as error:
-            self.problems.append(str(error))
 
-    def _read(self, file: dict[str, Any]) -> None:
-        self._check_keys("", file, KEYS)
-        groups = self._table("groups", file.get("groups", {}))
-        tables = {name: self._table(f"groups.{name}", table) for name, table in groups.items()}
-        for name, table in tables.items():
-            self._check_keys(f"[groups.{name}] ", table, GROUP_KEYS)
-        shared = {name: table["shared"] for name, table in tables.items() if "shared" in table}
-        self.given = {
-            "own": self._prices("[prices] ", self._table("prices", file.get("prices", {}))),
-            "groups": {name: self._members(name, table) for name, table in tables.items()},
-            "shared": self._prices("[groups] shared price of ", shared),
-            "calls": self._prices("[calls] ", self._table("calls", file.get("calls", {}))),
-        }
-        self.given |= self._prices("", {k: file[k] for k in ("evaluation",) if k in file})
-        self._take_unit(file)
-        if not self.problems and not self.given["own"] and not groups:
-            self.problems.append("no prices: add a table [prices]")
-
-    def _take_unit(self, file: dict[str, Any]) -> None:
-        if not isinstance(file.get("unit", ""), str):
-            self.problems.append(f"unit: {file['unit']!r} is not text; put it in quotes")
-        elif "unit" in file:
-            self.given["unit"] = file["unit"]
-
-    def _check_keys(self, where: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
-        for key in table:
-            if key not in known:
-                hint = near(key, known) or f" (keys: {', '.join(known)})"
-                self.problems.append(f"{where}unknown key {key!r}{hint}")
-
-    def _table(self, name: str, value: Any) -> dict[str, Any]:
-        if isinstance(value, dict):
-            return value
-        self.problems.append(f"{name!r} is not a table: write [{name}]")
+def _read_toml(text: str, problems: list[str]) -> dict[str, Any]:
+    """Read the tables of a TOML file; add what is wrong with them to `problems`."""
+    try:
+        file = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        problems.append(str(error))
         return {}
+    _check_keys("", file, TOML_KEYS, problems)
+    groups = {}
+    for name, value in _toml_table("groups", file.get("groups", {}), problems).items():
+        groups[name] = _toml_table(f"groups.{name}", value, problems)
+        _check_keys(f"[groups.{name}] ", groups[name], TOML_GROUP_KEYS, problems)
+    shared = {name: group["shared"] for name, group in groups.items() if "shared" in group}
+    arguments: dict[str, Any] = {
+        "own": _toml_table("prices", file.get("prices", {}), problems),
+        "groups": {name: group.get("members", []) for name, group in groups.items()},
+        "shared": shared,
+        "calls": _toml_table("calls", file.get("calls", {}), problems),
+    }
+    _check_prices("[prices] ", arguments["own"], problems)
+    for name, members in arguments["groups"].items():
+        if not isinstance(members, list) or not members:
+            problems.append(f"[groups.{name}] has no list of members")
+    _check_prices("[groups] shared price of ", shared, problems)
+    _check_prices("[calls] ", arguments["calls"], problems)
+    if "evaluation" in file:
+        arguments["evaluation"] = file["evaluation"]
+        _check_prices("", {"evaluation": file["evaluation"]}, problems)
+    if "unit" in file:
+        arguments["unit"] = file["unit"]
+        if not isinstance(file["unit"], str):
+            problems.append(f"unit: {file['unit']!r} is not text; put it in quotes")
+    if not problems and not arguments["own"] and not groups:
+        problems.append("no prices; add a table [prices]")
+    return arguments
 
-    def _members(self, name: str, table: dict[str, Any]) -> list[Any]:
-        members = table.get("members")
-        if isinstance(members, list) and members:
-            return members
-        self.problems.append(f"[groups.{name}] has no list of members")
-        return []
 
-    def _prices(self, where: str, table: dict[str, Any]) -> dict[str, Any]:
-        for key, price in table.items():
-            # An unquoted dot in a key opens a table of its own.
-            dotted = "; quote a name that has a dot in it" if isinstance(price, dict) else ""
-            if reason := fault(price):
-                self.problems.append(f"{where}{key}: {reason}{dotted}")
-        return table
+def _toml_table(name: str, value: Any, problems: list[str]) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    problems.append(f"{name!r} is not a table; write [{name}]")
+    return {}
 
 
-KINDS: dict[str, type[_CsvList] | type[_TomlList]] = {".csv": _CsvList, ".toml": _TomlList}
+def _check_keys(
+    where: str, table: dict[str, Any], known: tuple[str, ...], problems: list[str]
+) -> None:
+    for key in table:
+        if key not in known:
+            hint = did_you_mean(key, known) or f" (keys: {', '.join(known)})"
+            problems.append(f"{where}unknown key {key!r}{hint}")
+
+
+def _check_prices(where: str, table: dict[str, Any], problems: list[str]) -> None:
+    for key, price in table.items():
+        # A dot in an unquoted key opens a nested table.
+        dotted = "; put a name with a dot in quotes" if isinstance(price, dict) else ""
+        if fault := price_fault(price):
+            problems.append(f"{where}{key}: {fault}{dotted}")

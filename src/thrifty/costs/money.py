@@ -1,14 +1,71 @@
-"""How an amount is written for people."""
+"""One amount: how it is read from whatever the user wrote, checked, and printed.
+
+Price lists come from Python, from files and from model files. All three are checked here, so
+that a price is refused for the same reasons everywhere.
+"""
 
 from __future__ import annotations
 
 import math
+import numbers
+import reprlib
+from decimal import Decimal
 
-__all__ = ["money"]
+import numpy as np
+
+__all__ = ["as_float", "money", "price_fault"]
+
+# Far above any real price, and far enough below the largest float that no bill overflows.
+MAX_PRICE = 1e100
+
+
+def as_float(value: object) -> object:
+    """Convert a number of any type to a float; return anything else unchanged.
+
+    A Python `bool` is returned unchanged: as a price it is a mistake, not a number.
+
+    Examples
+    --------
+    >>> from thrifty.costs.money import as_float
+    >>> as_float(3), as_float(True), as_float("3")
+    (3.0, True, '3')
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real | np.bool_ | Decimal):
+        return value
+    try:
+        return float(value) + 0.0  # turns -0.0 into 0.0
+    except (OverflowError, ValueError):
+        return value
+
+
+def price_fault(value: object) -> str | None:
+    """Return why `value` cannot be a price, with the remedy; None if it can.
+
+    Examples
+    --------
+    >>> from thrifty.costs.money import price_fault
+    >>> price_fault(7.27)
+    >>> price_fault(-1.0)
+    '-1.0 is negative; a price is 0 or more'
+    """
+    price = as_float(value)
+    if isinstance(price, int) and not isinstance(price, bool):
+        return "the number is too large; use a bigger unit"
+    if not isinstance(price, float):
+        return f"{reprlib.repr(value)} is not a number"
+    if math.isnan(price):
+        return "nan is not a price; write 0 if the feature is free"
+    if math.isinf(price):
+        return f"{price} is not finite; drop from the table what cannot be bought"
+    if price < 0:
+        return f"{price} is negative; a price is 0 or more"
+    if price > MAX_PRICE:
+        return f"{price} is too large; use a bigger unit"
+    return None
 
 
 def money(amount: float, unit: str = "") -> str:
-    """Write an amount with two decimals, or with as many as six digits need.
+    """Format an amount with two decimals, or with six significant digits if it needs them.
 
     Examples
     --------

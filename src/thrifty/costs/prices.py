@@ -1,8 +1,7 @@
 """The price list as a user writes it, not yet bound to the columns of a table.
 
-It is a value: nothing changes it, so estimators can share it and scikit-learn can
-clone it. The constructor stores, and `bind` checks, because only a table tells which
-features there are.
+A price list is immutable, so estimators can share it and scikit-learn can clone it. The
+constructor only stores; `bind` checks, because it needs the columns of a table to do so.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ import numpy as np
 
 from thrifty.costs.binding import Binding
 from thrifty.costs.bound import BoundPrices
-from thrifty.costs.faults import number
 from thrifty.costs.files import read_list
+from thrifty.costs.money import as_float
 from thrifty.errors import PriceError, raise_all
 
 __all__ = ["Prices"]
 
-# Entries of one table that a repr shows before "... 12 more".
-SHOWN = 8
+# Entries of a mapping or a sequence that the repr shows before "... 12 more".
+MAX_SHOWN = 8
 
 
 class Prices:
@@ -32,20 +31,21 @@ class Prices:
     Parameters
     ----------
     own : mapping of feature to price, or sequence of prices, optional
-        Own price of each feature. A mapping goes by column name, or by position for a
-        table without names; a sequence goes by position. Left out, each feature costs 1.
+        Own price of each feature. The keys of a mapping are column names, or positions for a
+        table without names; a sequence lists the prices by position. By default every feature
+        costs 1.
     groups : mapping of str to sequence of features, optional
-        Features that are bought together.
+        Features that share a price.
     shared : mapping of str to price, optional
-        Price of each group, paid once by an example that uses any of its members, on top
-        of their own prices. A member of a group that has a shared price may leave out its
-        own price, which is then 0.
+        Price of each group, paid once by an example that uses any of its members, on top of
+        their own prices. A member of a group with a shared price may have no price of its
+        own; it is then 0.
     evaluation : float
-        Price of one evaluation (a tree, a kernel).
+        Price of one evaluation (of a tree, of a kernel).
     calls : mapping of str to price, optional
-        Price of each call, such as a remote model.
+        Price of each call, for example of a remote model.
     unit : str
-        What the prices count: a currency, "ms".
+        Unit of the prices, such as "CAD" or "ms".
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Prices:
     ...
     thrifty.errors.PriceError: prices: 2 problems
       - group 'blood': 'fbs' is not a column of the table; did you mean 'fps'?
-      - no price for 'fps': add it (0 for what is free)
+      - no price for 'fps'; add it (0 if it is free)
     """
 
     __slots__ = ("_calls", "_evaluation", "_groups", "_own", "_shared", "_unit")
@@ -75,53 +75,67 @@ class Prices:
         unit: str = "",
     ) -> None:
         problems: list[str] = []
-        self._own = _own(own, problems)
-        self._groups = {
-            name: _members(name, members, problems)
-            for name, members in _table("groups", groups, problems).items()
-        }
-        self._shared = _numbers(_table("shared", shared, problems))
-        self._evaluation = number(evaluation)
-        self._calls = _numbers(_table("calls", calls, problems))
+        self._own: dict[Any, Any] | tuple[Any, ...] | None = None
+        if hasattr(own, "keys"):  # a pandas Series has keys too
+            self._own = _read_prices("own", own, problems)
+        elif isinstance(own, Iterable) and not isinstance(own, str | bytes | Set):
+            self._own = tuple(as_float(price) for price in own)
+        elif own is not None:
+            remedy = "pass a mapping of feature to price, or one price per column"
+            problems.append(f"{own!r} is not a price list; {remedy}; Prices.read reads a file")
+        self._groups: dict[Any, tuple[Any, ...]] = {}
+        for name, members in _read_mapping("groups", groups, problems).items():
+            self._groups[name] = ()
+            if isinstance(members, str | bytes) or not isinstance(members, Iterable):
+                problems.append(f"group {name!r}: {members!r} is not a list of features")
+            else:
+                self._groups[name] = tuple(_plain(member) for member in members)
+        self._shared = _read_prices("shared", shared, problems)
+        self._evaluation = as_float(evaluation)
+        self._calls = _read_prices("calls", calls, problems)
         self._unit = unit
         raise_all(PriceError, "prices", problems)
 
     @classmethod
     def read(cls, path: str | PathLike[str], *, unit: str | None = None) -> Prices:
-        """Read a price list from a CSV or TOML file; `thrifty.costs.files` shows both.
+        """Read a price list from a CSV or TOML file; see `thrifty.costs.files` for the formats.
 
         Parameters
         ----------
         path : str or path
-            A file that ends in .csv or .toml.
+            A file whose name ends in .csv or .toml.
         unit : str, optional
-            What the prices count. A TOML file can tell its unit itself.
+            Unit of the prices. A TOML file can state its unit itself.
 
         Raises
         ------
         PriceError
-            If the file cannot be used; the message tells every problem.
+            If the file cannot be used; the message lists every problem.
         """
         return cls(**read_list(path, unit))
 
     def bind(self, names: Sequence[str] | int) -> BoundPrices:
-        """Check the prices against the columns of a table and give them as arrays.
+        """Check the prices against the columns of a table and return them as arrays.
 
         Parameters
         ----------
         names : sequence of str, or int
-            Names of the columns; or the number of columns of a table without names.
+            Names of the columns, or the number of columns of a table without names.
+
+        Returns
+        -------
+        BoundPrices
 
         Raises
         ------
         PriceError
-            If the list does not fit the table; the message tells every problem.
+            If the list does not fit the table; the message lists every problem.
         """
         return Binding(self, names).bound()
 
     @property
     def own(self) -> Mapping[Any, Any] | tuple[Any, ...] | None:
-        """Own price of each feature, as a mapping or by position; None: 1 each."""
+        """Own price of each feature, as a mapping or by position; None means 1 each."""
         return MappingProxyType(self._own) if isinstance(self._own, dict) else self._own
 
     @property
@@ -146,7 +160,7 @@ class Prices:
 
     @property
     def unit(self) -> Any:
-        """What the prices count."""
+        """Unit of the prices."""
         return self._unit
 
     def __eq__(self, other: object) -> bool:
@@ -164,47 +178,35 @@ class Prices:
         return f"Prices({', '.join(given)})"
 
 
-def _own(own: Any, problems: list[str]) -> dict[Any, Any] | tuple[Any, ...] | None:
-    # A pandas Series has keys too, and goes by them.
-    if own is None or hasattr(own, "keys"):
-        return None if own is None else _numbers(_table("own", own, problems))
-    if not isinstance(own, Iterable) or isinstance(own, str | bytes | Set):
-        remedy = "give a mapping of feature to price, or one price per column"
-        problems.append(f"{own!r} is no price list: {remedy}; Prices.read reads a file")
-        return None
-    return tuple(number(price) for price in own)
-
-
-def _table(what: str, table: Any, problems: list[str]) -> dict[Any, Any]:
-    if table is not None and not hasattr(table, "keys"):
-        problems.append(f"{what}: {table!r} is not a mapping")
+def _read_mapping(what: str, mapping: Any, problems: list[str]) -> dict[Any, Any]:
+    """Copy a mapping that the user passed; note a problem if it is not one."""
+    if mapping is None:
         return {}
-    return {_plain(key): table[key] for key in (() if table is None else table.keys())}
+    if not hasattr(mapping, "keys"):
+        problems.append(f"{what}: {mapping!r} is not a mapping")
+        return {}
+    return {_plain(key): mapping[key] for key in mapping.keys()}  # noqa: SIM118 (a pandas Series)
 
 
-def _numbers(table: dict[Any, Any]) -> dict[Any, Any]:
-    return {key: number(price) for key, price in table.items()}
-
-
-def _members(name: object, members: Any, problems: list[str]) -> tuple[Any, ...]:
-    if isinstance(members, str | bytes) or not isinstance(members, Iterable):
-        problems.append(f"group {name!r}: {members!r} is not a list of features")
-        return ()
-    return tuple(_plain(member) for member in members)
+def _read_prices(what: str, mapping: Any, problems: list[str]) -> dict[Any, Any]:
+    """Copy a mapping to prices; what is not a number stays as it is until `bind`."""
+    read = _read_mapping(what, mapping, problems)
+    return {key: as_float(price) for key, price in read.items()}
 
 
 def _plain(key: Any) -> Any:
+    """Return a NumPy scalar as a Python value."""
     return key.item() if isinstance(key, np.generic) else key
 
 
 def _brief(value: Any) -> str:
+    """Return the repr of a mapping, a sequence or a number, with long ones cut."""
     if isinstance(value, dict):
-        return f"{{{_listed([f'{key!r}: {_brief(entry)}' for key, entry in value.items()])}}}"
-    if isinstance(value, tuple):
-        return f"[{_listed([_brief(entry) for entry in value])}]"
-    return repr(value)
-
-
-def _listed(entries: list[str]) -> str:
-    more = [f"... {len(entries) - SHOWN} more"] if len(entries) > SHOWN else []
-    return ", ".join(entries[:SHOWN] + more)
+        entries, brackets = [f"{key!r}: {_brief(entry)}" for key, entry in value.items()], "{}"
+    elif isinstance(value, tuple):
+        entries, brackets = [_brief(entry) for entry in value], "[]"
+    else:
+        return repr(value)
+    if len(entries) > MAX_SHOWN:
+        entries = [*entries[:MAX_SHOWN], f"... {len(entries) - MAX_SHOWN} more"]
+    return f"{brackets[0]}{', '.join(entries)}{brackets[1]}"

@@ -1,7 +1,7 @@
-"""Tables to learn from: shipped sets, synthetic sets of the papers, a folder of Parquet files.
+"""Data sets with prices: from scikit-learn, from the papers, and from a folder of Parquet files.
 
-Every function gives back a `Table`: features, target, prices. Importing this package
-loads neither pandas nor scikit-learn.
+Every function returns a `Table`: features, target and prices. Importing this package loads
+neither pandas nor scikit-learn.
 """
 
 from __future__ import annotations

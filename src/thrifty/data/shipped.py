@@ -1,8 +1,8 @@
-"""Real tables that come with scikit-learn, with price lists to try things on.
+"""Data sets that come with scikit-learn, with price lists for experiments.
 
-None of these sets has published feature prices. The prices here are ILLUSTRATIVE: made up so
-that they are plausible and show what a price list can say (cheap and dear features,
-tests that share a sample). Do not quote them as facts about laboratories.
+None of these data sets has published feature prices. The prices here are ILLUSTRATIVE: made up to
+be plausible and to show what a price list can express (cheap and expensive features, tests that
+share a sample). Do not quote them as facts about laboratories.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from thrifty.costs import Prices
-from thrifty.data.making import need
+from thrifty.data.common import require
 from thrifty.data.table import Table
 
 __all__ = ["breast_cancer", "diabetes", "digits", "wine"]
 
-# Minutes to measure a quantity on the image of the cells; mean, error and worst come with it.
+# Minutes to measure a quantity on the image of the cells; its mean, error and worst share them.
 CELL_MINUTES = {
     "radius": 1.0,
     "texture": 2.0,
@@ -75,7 +75,7 @@ BLOOD_DRAW = 5.0
 
 
 def breast_cancer() -> Table:
-    """Breast cancer Wisconsin (diagnostic): 569 rows, 30 features, class 1 is benign.
+    """Load Breast Cancer Wisconsin (diagnostic): 569 rows, 30 features, class 1 is benign.
 
     Prices are ILLUSTRATIVE, in minutes: measuring a quantity on the image takes 1 to 6 minutes
     and is shared by its mean, error and worst value, which add 0.1 each.
@@ -92,16 +92,15 @@ def breast_cancer() -> Table:
     """
     groups = {name: [form.format(name) for form in STATISTICS] for name in CELL_MINUTES}
     own = {feature: STATISTIC_MINUTES for members in groups.values() for feature in members}
-    return _shipped(
+    return _load(
         "breast_cancer",
-        _load("load_breast_cancer"),
         Prices(own, groups=groups, shared=CELL_MINUTES, unit="minutes"),
         "minutes per measured quantity, shared by its mean, error and worst value",
     )
 
 
 def wine() -> Table:
-    """Wine recognition: 178 rows, 13 chemical measurements, 3 cultivars.
+    """Load Wine Recognition: 178 rows, 13 chemical measurements, 3 cultivars.
 
     Prices are ILLUSTRATIVE, in euros: three preparations (ashing, phenol extraction, photometer)
     are paid once for the features that need them.
@@ -116,18 +115,17 @@ def wine() -> Table:
     >>> wine().prices.bind(list(wine().X.columns)).full
     93.0
     """
-    return _shipped(
+    return _load(
         "wine",
-        _load("load_wine"),
         Prices(WINE_EUROS, groups=WINE_GROUPS, shared=WINE_SHARED, unit="EUR"),
         "euros per assay, preparations shared",
     )
 
 
 def digits() -> Table:
-    """Handwritten digits: 1,797 images of 8 x 8 pixels, 10 classes.
+    """Load handwritten digits: 1,797 images of 8 x 8 pixels, 10 classes.
 
-    Prices are ILLUSTRATIVE, in milliseconds of a line sensor: 1 to go to a row of pixels, paid
+    Prices are ILLUSTRATIVE, in milliseconds of a line sensor: 1 to move to a row of pixels, paid
     once per row, and 0.25 to read a pixel.
 
     Returns
@@ -144,19 +142,18 @@ def digits() -> Table:
     groups = {f"row_{i}": [f"pixel_{i}_{j}" for j in rows] for i in rows}
     own = {pixel: PIXEL_MILLISECONDS for row in groups.values() for pixel in row}
     shared = dict.fromkeys(groups, ROW_MILLISECONDS)
-    return _shipped(
+    return _load(
         "digits",
-        _load("load_digits"),
         Prices(own, groups=groups, shared=shared, unit="ms"),
         "milliseconds of a line sensor, a row of pixels shared",
     )
 
 
 def diabetes() -> Table:
-    """Diabetes progression after a year (regression): 442 rows, 10 features, in raw units.
+    """Load diabetes progression after a year (regression): 442 rows, 10 features, raw units.
 
-    Prices are ILLUSTRATIVE, in euros: questions and scales cost little; the six serum values
-    share one drawing of blood.
+    Prices are ILLUSTRATIVE, in euros: questions and scales are cheap; the six serum values share
+    one blood draw.
 
     Returns
     -------
@@ -168,22 +165,20 @@ def diabetes() -> Table:
     >>> diabetes().prices.bind(list(diabetes().X.columns)).full
     40.0
     """
-    return _shipped(
+    return _load(
         "diabetes",
-        _load("load_diabetes", scaled=False),
         Prices(DIABETES_EUROS, groups={"blood": BLOOD}, shared={"blood": BLOOD_DRAW}, unit="EUR"),
-        "euros per test, drawing blood shared",
+        "euros per test, one blood draw shared",
+        scaled=False,
     )
 
 
-def _load(loader: str, **options: Any) -> Any:
-    need("pandas")
+def _load(name: str, prices: Prices, about: str, **options: Any) -> Table:
+    """Load a data set from scikit-learn and attach illustrative prices."""
+    require("pandas")
     from sklearn import datasets
 
-    load: Callable[..., Any] = getattr(datasets, loader)
-    return load(as_frame=True, **options)
-
-
-def _shipped(name: str, bunch: Any, prices: Prices, story: str) -> Table:
-    note = f"data from scikit-learn; prices are illustrative, not published: {story}"
+    load: Callable[..., Any] = getattr(datasets, f"load_{name}")
+    bunch = load(as_frame=True, **options)
+    note = f"data from scikit-learn; prices are illustrative, not published: {about}"
     return Table(name, bunch.data, bunch.target.to_numpy(), prices, note=note)

@@ -1,7 +1,6 @@
-"""The table: examples, target and what each feature costs, under one name.
+"""A data set: examples, target and the prices of the features.
 
-Loaders and generators all give back a `Table`, so that an experiment reads the same
-whichever data it runs on. A table only holds; it never draws, splits or encodes.
+All loaders and generators return a `Table`, so that an experiment reads the same for any data.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ class Table:
     Parameters
     ----------
     name : str
-        What the data set is called.
+        Name of the data set.
     X : pandas.DataFrame of shape (n, d)
         The features, one named column each.
     y : array of shape (n,)
         The target: classes, values, or relevance grades for ranking.
     prices : Prices
-        What the features cost. It can be bound to the columns of `X`.
+        Prices of the columns of `X`.
     qid : array of shape (n,) or None
-        The query (or block) a row belongs to.
+        The query (or block) of each row.
     split : array of shape (n,) or None
-        The source's own division, ``"train"`` or ``"test"`` per row.
+        The original split, ``"train"`` or ``"test"`` for each row.
     note : str
-        Where data and prices come from, and how far to trust them.
+        Where data and prices come from, and how far they can be trusted.
 
     Examples
     --------

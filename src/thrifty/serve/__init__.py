@@ -1,4 +1,9 @@
-"""Serving: a walk meets the sources of its features, a gate learns as it goes. NumPy only."""
+"""Serving predictions one example at a time; only NumPy is needed.
+
+`answer` (runtime.py) walks an example and fetches what it asks for from a `Source` (sources.py).
+`Interview` (interview.py) does the same with a person as the source. `OnlineGate`
+(online_gate.py) learns while it serves which local model to trust and when to ask a remote one.
+"""
 
 from __future__ import annotations
 

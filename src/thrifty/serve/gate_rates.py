@@ -1,4 +1,7 @@
-"""How fast an online gate learns and how often it explores (Nan 2018, sec. 6.2)."""
+"""Learning rate and exploration rate of an online gate, and its regret bound.
+
+Nan 2018, sec. 6.2; the formula numbers are those of the thesis.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,17 @@ __all__ = ["Rates", "first_horizon", "regret_bound"]
 
 
 class Rates(NamedTuple):
-    """Learning rate eta, exploration gamma, and the share of weight that is dealt out anew."""
+    """The rates of an online gate.
+
+    Parameters
+    ----------
+    eta : float
+        Learning rate: how fast the weight of an expert falls with its loss.
+    gamma : float
+        Probability to explore, that is, to ask the remote model only in order to learn.
+    share : float
+        Fraction of the weight that is redistributed evenly after each example.
+    """
 
     eta: float
     gamma: float
@@ -17,7 +30,7 @@ class Rates(NamedTuple):
 
     @classmethod
     def of(cls, experts: int, cost: float, horizon: int, changes: int = 0) -> Self:
-        """Rates that make the bound on the regret least, after (6.16).
+        """Return the rates that minimize the bound on the regret (below eq. 6.16).
 
         Examples
         --------
@@ -26,16 +39,16 @@ class Rates(NamedTuple):
         >>> f"{rates.eta:.4f} {rates.gamma:.4f}"
         '0.0070 0.1185'
         """
-        effort = _effort(experts, horizon, changes) / horizon
-        eta = cost ** (-1 / 3) * effort ** (2 / 3)
-        gamma = cost ** (-2 / 3) * effort ** (1 / 3)
+        entropy = _entropy(experts, horizon, changes) / horizon
+        eta = cost ** (-1 / 3) * entropy ** (2 / 3)
+        gamma = cost ** (-2 / 3) * entropy ** (1 / 3)
         return cls(eta, min(1.0, gamma), min(1.0, changes / horizon))
 
 
 def regret_bound(experts: int, cost: float, horizon: int, changes: int = 0) -> float:
-    """Most that is lost in expectation against the best expert, known horizon (below 6.16).
+    """Return the bound on the expected regret against the best expert (below eq. 6.16).
 
-    With `changes`, against the best sequence of experts that changes so often.
+    With `changes`, the regret is against the best sequence of experts with as many changes.
 
     Examples
     --------
@@ -43,18 +56,25 @@ def regret_bound(experts: int, cost: float, horizon: int, changes: int = 0) -> f
     >>> round(regret_bound(experts=64, cost=0.5, horizon=10_000))
     1777
     """
-    effort = _effort(experts, horizon, changes)
-    return float(3.0 * (cost * effort) ** (1 / 3) * horizon ** (2 / 3))
+    entropy = _entropy(experts, horizon, changes)
+    return float(3.0 * (cost * entropy) ** (1 / 3) * horizon ** (2 / 3))
 
 
 def first_horizon(experts: int, cost: float) -> int:
-    """The shortest horizon at which not every round explores."""
+    """Return the shortest horizon at which the exploration rate is not above 1.
+
+    Examples
+    --------
+    >>> from thrifty.serve.gate_rates import first_horizon
+    >>> first_horizon(experts=64, cost=0.5)
+    17
+    """
     return max(1, math.ceil(math.log(experts) / cost**2))
 
 
-def _effort(experts: int, horizon: int, changes: int) -> float:
-    """What stands for log K: the nats that a sequence of experts takes to tell."""
-    effort = (changes + 1) * math.log(experts)
+def _entropy(experts: int, horizon: int, changes: int) -> float:
+    """Return log K, or for a sequence of experts what replaces it (fixed share), in nats."""
+    entropy = (changes + 1) * math.log(experts)
     if changes:
-        effort += changes * (1.0 + math.log(max(1.0, horizon / changes)))
-    return effort
+        entropy += changes * (1.0 + math.log(max(1.0, horizon / changes)))
+    return entropy

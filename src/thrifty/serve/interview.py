@@ -1,28 +1,43 @@
-"""A walk with a person as its source: one question at a time, values as they are typed.
+"""Interviewing a person: one question at a time, with values as they are typed.
 
-The interview does no input or output. It tells what to ask next and at what price, takes what
-the person says, and can go back to put a value among those that were known all along.
+An interview is a walk whose source is a person. It does no input or output of its own: it says
+what to ask next and at what price, and takes the text that the person types.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from thrifty.bundle import NamedWalk, Predictor, Receipt
-from thrifty.bundle.cells import Label
-from thrifty.errors import DataError
-from thrifty.serve.text import read_feature, read_pair, read_value
+from thrifty.bundle import Column, Predictor, Receipt, Schema
+from thrifty.bundle.columns import Label
+from thrifty.errors import DataError, did_you_mean
 
-__all__ = ["Interview", "Question"]
+__all__ = ["Interview", "Question", "read_feature", "read_pair", "read_value"]
+
+MISSING = "?"
+"""What a person types for a missing value."""
+
+BOOLEANS = {"true": True, "false": False}
+MAX_LISTED = 12
 
 Step = tuple[Literal["tell", "skip"], str | int, Any]
 
 
 @dataclass(frozen=True)
 class Question:
-    """A feature that is wanted, what it would cost now, and the labels it can have."""
+    """A feature that is wanted.
+
+    Parameters
+    ----------
+    feature : str or int
+    price : float
+        What it would cost now.
+    labels : tuple of labels or None
+        Its categories; None for a number.
+    """
 
     feature: str | int
     price: float
@@ -30,13 +45,13 @@ class Question:
 
 
 class Interview:
-    """One example, asked of a person.
+    """One example whose values a person types in.
 
     Parameters
     ----------
     predictor : Predictor
     known : sequence of str
-        Values that are at hand, as ``NAME=VALUE``; they are free of charge.
+        Values known beforehand, as ``NAME=VALUE``; they are free of charge.
 
     Examples
     --------
@@ -56,13 +71,14 @@ class Interview:
 
     def __init__(self, predictor: Predictor, known: Sequence[str] = ()) -> None:
         self._predictor = predictor
+        self._schema = predictor.schema
         self._steps: list[Step] = []
-        pairs = [read_pair(predictor, text) or text.split("=", 1) for text in known]
+        pairs = [read_pair(self._schema, text) or text.split("=", 1) for text in known]
         self._walk = predictor.walk(dict(self._read(value, name) for name, value in pairs))
 
     @property
     def done(self) -> bool:
-        """Whether nothing is asked any more."""
+        """Whether nothing is left to ask."""
         return self._walk.done
 
     @property
@@ -72,7 +88,7 @@ class Interview:
 
     @property
     def others(self) -> tuple[Question, ...]:
-        """What else could be told now."""
+        """The other features that are wanted now."""
         return tuple(self._question(feature) for feature in self._walk.asks[1:])
 
     @property
@@ -91,60 +107,133 @@ class Interview:
         return self._walk.receipt
 
     def tell(self, text: str, feature: str | None = None) -> None:
-        """Take the value of a feature, the one in question when none is named.
+        """Take the value of a feature, by default of the current question.
 
         Raises
         ------
         DataError
-            If the text is no value of that feature; the interview is then where it was.
+            If the text is not a value of that feature; the interview is then unchanged.
         """
         name, value = self._read(text, feature)
         self._walk.tell({name: value})
         self._steps.append(("tell", name, value))
 
     def know(self, text: str, feature: str | None = None) -> None:
-        """Take a value that was known before, free of charge."""
+        """Take a value that was known beforehand, so that it is free of charge."""
         name, value = self._read(text, feature)
+        # Known values come first: start again with one more, and repeat what came since.
         walk = self._predictor.walk({**self._walk.known, name: value})
-        for step in self._steps:
-            _repeat(walk, step)
+        for kind, earlier, earlier_value in self._steps:
+            if kind == "tell":
+                walk.tell({earlier: earlier_value})
+            else:
+                walk.skip(earlier)
         self._walk = walk
 
     def skip(self) -> None:
-        """Go on without the feature in question."""
+        """Go on without the feature of the current question."""
         name = self._current()
         self._walk.skip(name)
         self._steps.append(("skip", name, None))
 
     def stop(self) -> None:
-        """End here with the best answer so far."""
+        """End the interview with the best answer so far."""
         self._walk.stop()
 
     def pair(self, text: str) -> tuple[str, str | None]:
-        """Value and feature of a text, which may be ``NAME=VALUE`` or a value alone."""
-        name, value = read_pair(self._predictor, text) or (None, text)
+        """Split a text, ``NAME=VALUE`` or a value alone, into the value and the feature."""
+        name, value = read_pair(self._schema, text) or (None, text)
         return value, name
 
     def _read(self, text: str, feature: str | None) -> tuple[str | int, Any]:
-        name = self._current() if feature is None else read_feature(self._predictor, feature)
-        schema = self._predictor.schema
-        return name, read_value(schema.columns[schema.index(name)], text)
+        name = self._current() if feature is None else read_feature(self._schema, feature)
+        return name, read_value(self._schema.columns[self._schema.index(name)], text)
 
     def _current(self) -> str | int:
         if not self._walk.asks:
-            raise DataError("nothing is asked any more")
+            raise DataError("there is nothing left to ask")
         return self._walk.asks[0]
 
     def _question(self, feature: str | int) -> Question:
-        schema = self._predictor.schema
-        return Question(
-            feature, self._walk.price(feature), schema.columns[schema.index(feature)].categories
-        )
+        column = self._schema.columns[self._schema.index(feature)]
+        return Question(feature, self._walk.price(feature), column.categories)
 
 
-def _repeat(walk: NamedWalk, step: Step) -> None:
-    kind, feature, value = step
-    if kind == "tell":
-        walk.tell({feature: value})
-    else:
-        walk.skip(feature)
+def read_value(column: Column, text: str) -> Any:
+    """Read a typed value: a number, or one of the column's labels; ``?`` is missing.
+
+    Quotes around the text are removed, so that any label can be typed.
+
+    Examples
+    --------
+    >>> from thrifty.bundle import Column
+    >>> from thrifty.serve.interview import read_value
+    >>> read_value(Column("age"), "63"), read_value(Column("sex", ("f", "m")), "m")
+    (63.0, 'm')
+    >>> read_value(Column("stage", (1, 2, 3)), "2"), read_value(Column("age"), "?")
+    (2, None)
+    >>> read_value(Column("sex", ("female", "male")), "femal")
+    Traceback (most recent call last):
+    ...
+    thrifty.errors.DataError: 'sex': 'femal' is not one of 'female', 'male'; did you mean 'female'?
+    """
+    text = text.strip()
+    if text == MISSING:
+        return None
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        text = text[1:-1]
+    boolean = BOOLEANS.get(text.lower())
+    try:
+        number = float(text if boolean is None else boolean)
+    except ValueError:
+        number = None
+    if column.categories is not None:
+        return _read_label(column, text, boolean, number)
+    if number is None:
+        hint = "; write a decimal point" if "," in text else ""
+        raise DataError(f"{column.name!r}: {text!r} is not a number{hint}")
+    if not math.isfinite(number):
+        raise DataError(f"{column.name!r}: {text!r} is not a finite number; {MISSING} is missing")
+    return number
+
+
+def read_feature(schema: Schema, text: str) -> str | int:
+    """Read a typed feature: its name, or its index if the features have no names."""
+    bare = text.strip()
+    if not schema.named and bare.isdecimal():
+        return schema.name(schema.index(int(bare)))
+    return schema.name(schema.index(text if text in schema.names else bare))
+
+
+def read_pair(schema: Schema, text: str) -> tuple[str, str] | None:
+    """Split ``NAME=VALUE`` after the name of a feature; None if it starts with no such name."""
+    for i, character in enumerate(text):
+        if character == "=":
+            try:
+                read_feature(schema, text[:i])
+            except DataError:
+                continue
+            return text[:i], text[i + 1 :]
+    return None
+
+
+def _read_label(column: Column, text: str, boolean: bool | None, number: float | None) -> Label:
+    """Return the label that a text stands for, ignoring case and the format of numbers."""
+    labels = column.categories or ()
+    for label in labels:
+        if str(label) == text:
+            return label
+    for label in labels:
+        if isinstance(label, str):
+            same = label.casefold() == text.casefold()
+        elif isinstance(label, bool):
+            same = boolean is label
+        else:
+            same = boolean is None and number == label
+        if same:
+            return label
+    known = [str(label) for label in labels]
+    listed = ", ".join(map(repr, known[:MAX_LISTED]))
+    more = f" and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else ""
+    hint = did_you_mean(text, known)
+    raise DataError(f"{column.name!r}: {text!r} is not one of {listed}{more}{hint}")

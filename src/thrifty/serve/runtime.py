@@ -1,8 +1,7 @@
-"""One example from the first question to the answer: walk, fetch, tell."""
+"""Serving one example: walk, fetch what the walk asks for, answer."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +19,7 @@ def answer(
     known: Mapping[Any, Any] | None = None,
     cap: float | None = None,
 ) -> tuple[Any, Receipt]:
-    """Predict one example and fetch only what the prediction asks for.
+    """Predict one example, fetching only what the prediction asks for.
 
     Parameters
     ----------
@@ -28,11 +27,11 @@ def answer(
     source : Source
         Where values come from.
     known : mapping, optional
-        Values already at hand, by feature; they are free of charge.
+        Values known beforehand, by feature; they are free of charge.
     cap : float, optional
-        What the example may cost at most. A feature is bought only if the bill so far and
-        its price stay within it; when no wanted feature does, the best answer so far is the
-        answer. The price of evaluations counts as soon as they are made.
+        What the example may cost at most. A feature is bought only if the bill stays within the
+        cap; if that holds for no wanted feature, the best answer so far is the answer. The price
+        of evaluations counts as soon as they are made.
 
     Returns
     -------
@@ -41,8 +40,10 @@ def answer(
 
     Raises
     ------
+    DataError
+        If `known` or `cap` is invalid.
     SourceError
-        If a feature that is needed cannot be fetched; it names the feature.
+        If a feature cannot be fetched, or its value is invalid; the message names it.
 
     Examples
     --------
@@ -59,21 +60,24 @@ def answer(
     >>> receipt.stopped
     'cap of 0.50 reached'
     """
-    limit = math.inf if cap is None else _checked(cap)
+    if cap is not None and not cap >= 0:
+        raise DataError(f"cap: {cap!r} is not a number of 0 or more")
     walk = predictor.walk(known)
     while walk.asks:
-        wanted = _affordable(predictor, walk, limit)
-        if wanted:
-            _tell(walk, fetch(source, wanted))
-        else:
-            walk.stop(f"cap of {money(limit, predictor.prices.unit)} reached")
+        wanted = walk.asks if cap is None else _affordable(predictor, walk, cap)
+        if not wanted:
+            walk.stop(f"cap of {money(cap or 0.0, predictor.prices.unit)} reached")
+            break
+        values = fetch(source, wanted)
+        try:
+            walk.tell(values)
+        except DataError as error:
+            raise SourceError(f"the source returned an invalid value: {error}") from error
     return walk.answer, walk.receipt
 
 
 def _affordable(predictor: Predictor, walk: NamedWalk, cap: float) -> tuple[Feature, ...]:
-    """Features that are wanted and fit under the cap together, the most useful first."""
-    if cap == math.inf:
-        return walk.asks
+    """Return the wanted features that fit under the cap together, the most useful first."""
     index = predictor.schema.index
     wanted: list[Feature] = []
     bill, bought = walk.receipt.total, {index(name) for name in walk.told}
@@ -84,16 +88,3 @@ def _affordable(predictor: Predictor, walk: NamedWalk, cap: float) -> tuple[Feat
             bought.add(index(feature))
             bill += price
     return tuple(wanted)
-
-
-def _tell(walk: NamedWalk, values: dict[Feature, Any]) -> None:
-    try:
-        walk.tell(values)
-    except DataError as error:
-        raise SourceError(f"the source gave what cannot be used: {error}") from error
-
-
-def _checked(cap: float) -> float:
-    if not cap >= 0:
-        raise DataError(f"cap: {cap!r} is not a number of 0 or more")
-    return cap

@@ -1,4 +1,4 @@
-"""Where values come from: a row at hand, or calls that fetch them.
+"""Sources of feature values: a row in memory, or functions that fetch them.
 
 A source is asked for several features at once, so that it can fetch them together.
 """
@@ -13,23 +13,24 @@ from thrifty.errors import SourceError
 __all__ = ["CallSource", "Feature", "RowSource", "Source", "fetch"]
 
 Feature = str | int
+"""A feature by its name; by its index if the table has no names."""
 
 
 @runtime_checkable
 class Source(Protocol):
-    """Anything that fetches the values of features."""
+    """Anything that can fetch the values of features."""
 
     def fetch(self, features: tuple[Feature, ...]) -> Mapping[Feature, Any]:
-        """Values by feature; None or NaN for a value that came back empty."""
+        """Return the values by feature; None or NaN for a missing value."""
 
 
 class RowSource:
-    """A row that is at hand.
+    """A row in memory.
 
     Parameters
     ----------
     row : mapping
-        Values by feature; a pandas Series will do.
+        Values by feature; a pandas Series works too.
 
     Examples
     --------
@@ -42,7 +43,7 @@ class RowSource:
         self.row = row
 
     def fetch(self, features: tuple[Feature, ...]) -> dict[Feature, Any]:
-        """Values of those `features` that the row has."""
+        """Return the values of those `features` that the row has."""
         return {feature: self.row[feature] for feature in features if feature in self.row}
 
 
@@ -51,7 +52,7 @@ class CallSource:
 
     Parameters
     ----------
-    calls : function of a feature, or mapping of feature to function of nothing
+    calls : function of a feature, or mapping of feature to function without arguments
 
     Examples
     --------
@@ -66,21 +67,32 @@ class CallSource:
         self.calls = calls
 
     def fetch(self, features: tuple[Feature, ...]) -> dict[Feature, Any]:
-        """Values of `features`, one call after the other."""
-        return {feature: self._call(feature) for feature in features if self._knows(feature)}
+        """Return the values of `features`, fetched one after the other.
 
-    def _knows(self, feature: Feature) -> bool:
-        return callable(self.calls) or feature in self.calls
-
-    def _call(self, feature: Feature) -> Any:
-        try:
-            return self.calls(feature) if callable(self.calls) else self.calls[feature]()
-        except Exception as error:
-            raise _failed((feature,), error) from error
+        Raises
+        ------
+        SourceError
+            If a function fails; the message names the feature.
+        """
+        values: dict[Feature, Any] = {}
+        for feature in features:
+            try:
+                if callable(self.calls):
+                    values[feature] = self.calls(feature)
+                elif feature in self.calls:
+                    values[feature] = self.calls[feature]()
+            except Exception as error:
+                raise _failure((feature,), error) from error
+        return values
 
 
 def fetch(source: Source, features: tuple[Feature, ...]) -> dict[Feature, Any]:
-    """Fetch `features` and nothing else; SourceError when one is not to be had.
+    """Fetch exactly `features` from a source.
+
+    Raises
+    ------
+    SourceError
+        If the source fails or leaves a feature out; the message names the features.
 
     Examples
     --------
@@ -89,7 +101,7 @@ def fetch(source: Source, features: tuple[Feature, ...]) -> dict[Feature, Any]:
     >>> fetch(RowSource({"age": 63}), ("age", "chol"))
     Traceback (most recent call last):
     ...
-    thrifty.errors.SourceError: feature 'chol': the source left it out; None says it came back empty
+    thrifty.errors.SourceError: feature 'chol': no value from the source; use None for missing
     """
     try:
         values = source.fetch(features)
@@ -99,13 +111,13 @@ def fetch(source: Source, features: tuple[Feature, ...]) -> dict[Feature, Any]:
     except SourceError:
         raise
     except Exception as error:
-        raise _failed(features, error) from error
-    raise SourceError(f"{_named(absent)}: the source left it out; None says it came back empty")
+        raise _failure(features, error) from error
+    raise SourceError(f"{_listed(absent)}: no value from the source; use None for missing")
 
 
-def _failed(features: tuple[Feature, ...], error: Exception) -> SourceError:
-    return SourceError(f"{_named(features)}: fetching failed ({type(error).__name__}: {error})")
+def _failure(features: tuple[Feature, ...], error: Exception) -> SourceError:
+    return SourceError(f"{_listed(features)}: fetching failed ({type(error).__name__}: {error})")
 
 
-def _named(features: tuple[Feature, ...]) -> str:
+def _listed(features: tuple[Feature, ...]) -> str:
     return f"feature{'s' * (len(features) > 1)} {', '.join(map(repr, features))}"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thrifty.bundle import Predictor, Schema, load
-from thrifty.bundle.npy import entry_of, pack
+from thrifty.bundle.archive import array_entry, pack_array
 from thrifty.costs import Prices
 from thrifty.errors import BundleError
 from thrifty.model import Forest
@@ -79,7 +79,7 @@ def test_a_forest_walks_as_it_predicts_before_and_after_the_file(forest, file, t
         assert read == {name for name, used in zip("abc", forest.used(X)[i], strict=True) if used}
 
 
-def test_reading_and_walking_take_numpy_only(file, modules_after):
+def test_reading_and_walking_need_only_numpy(file, modules_after):
     code = f"""
 from thrifty import load
 predictor = load({str(file)!r})
@@ -102,8 +102,8 @@ def test_a_forest_with_any_bytes_changed_loads_or_is_refused(
     raw = array.view(np.uint8).reshape(-1)
     for _ in range(data.draw(st.integers(1, 2))):
         raw[data.draw(st.integers(0, raw.size - 1))] = data.draw(st.integers(0, 255))
-    members[f"arrays/{name}.npy"] = pack(array)
-    header["arrays"][name] = entry_of(array, pack(array))
+    members[f"arrays/{name}.npy"] = pack_array(array)
+    header["arrays"][name] = array_entry(array, pack_array(array))
     path = tmp_path_factory.mktemp("changed") / "forest.thrifty"
     path.write_bytes(repack(header, members))
     try:

@@ -1,3 +1,5 @@
+"""Row counts, DataFrames and optional packages."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -5,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.data.making import at_least, counts, frame, need
+from thrifty.data.common import apportion, check_rows, frame, require
 from thrifty.errors import DataError
 
 
@@ -13,10 +15,10 @@ from thrifty.errors import DataError
     n=st.integers(0, 10_000),
     shares=st.lists(st.floats(0.01, 100.0), min_size=1, max_size=8),
 )
-def test_counts_share_out_all_rows_and_miss_the_exact_share_by_less_than_one(
+def test_all_rows_are_apportioned_within_one_row_of_the_exact_share(
     n: int, shares: list[float]
 ) -> None:
-    sizes = counts(n, shares)
+    sizes = apportion(n, shares)
     exact = n * np.array(shares) / sum(shares)
     assert sizes.sum() == n
     assert (np.abs(sizes - exact) < 1 + 1e-6).all()
@@ -27,13 +29,13 @@ def test_frame_keeps_names_and_order() -> None:
     assert list(table.columns) == ["b", "a"]
 
 
-def test_a_missing_package_is_told_with_the_extra_that_brings_it() -> None:
+def test_a_missing_package_is_reported_with_the_extra_that_installs_it() -> None:
     with pytest.raises(DataError, match=r"thrifty\[parquet\]") as caught:
-        need("json", "no_such_package_at_all")
+        require("json", "no_such_package_at_all")
     assert "no_such_package_at_all" in str(caught.value)
 
 
 def test_too_few_rows_are_refused() -> None:
-    assert at_least(4, 4) == 4
+    check_rows(4, least=4)
     with pytest.raises(DataError, match=r"n is 3.*at least 4"):
-        at_least(4, 3)
+        check_rows(3, least=4)

@@ -1,0 +1,267 @@
+"""Encoding one column: its raw cells become numbers or category codes.
+
+`read_column` reads a column of any type, `learn_categories` decides whether it holds numbers
+or categories, and `to_numbers` and `to_codes` encode it. A `DataError` raised here does not name
+the column; the schema adds the name.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import reprlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.bundle.tables import is_numeric, unmask
+from thrifty.errors import DataError
+
+__all__ = [
+    "FINITE",
+    "MAX_CATEGORIES",
+    "NO_VALUES",
+    "Label",
+    "check_finite",
+    "is_label",
+    "is_missing",
+    "learn_categories",
+    "read_column",
+    "to_codes",
+    "to_number",
+    "to_numbers",
+]
+
+Label = str | int | float | bool
+"""A category, of a type that a model file can hold."""
+
+# Codes 0..254 and "missing" are the 256 values of a byte, into which tree growing bins a column.
+MAX_CATEGORIES = 255
+
+NUMBER_TYPES = (int, float, np.integer, np.floating, np.bool_, Decimal)
+DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+MISSING_TYPE_NAMES = {"NoneType", "NAType", "NaTType"}
+
+NO_VALUES = "has no value at all; drop it"
+FINITE = "pass a finite number, or NaN for missing"
+TO_NUMBERS = "pass numbers (missing as NaN), or declare it categorical"
+DATES = "holds dates or times; convert them to numbers first, e.g. days since a fixed day"
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is missing: None, NaN, NaT or pandas' NA.
+
+    Examples
+    --------
+    >>> from thrifty.bundle.columns import is_missing
+    >>> [is_missing(value) for value in (None, float("nan"), 0.0, "")]
+    [True, True, False, False]
+    """
+    if isinstance(value, (float, np.floating)):
+        return bool(value != value)
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return bool(np.isnat(value))
+    return type(value).__name__ in MISSING_TYPE_NAMES
+
+
+def is_label(value: Any) -> bool:
+    """Return whether a value can be a category in a model file."""
+    return isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value))
+
+
+def read_column(raw: Any) -> tuple[NDArray[Any], tuple[Label, ...] | None]:
+    """Read a raw column of any type.
+
+    Returns
+    -------
+    cells : ndarray of shape (n,)
+        Numbers or, in an object array, the values as they are.
+    declared : tuple of labels or None
+        The categories that a pandas Categorical or a polars Enum declares, in its order.
+    """
+    dtype: Any = getattr(raw, "dtype", None)
+    kind = getattr(dtype, "kind", None)
+    if isinstance(raw, np.ndarray):
+        cells = unmask(raw)
+    elif not hasattr(raw, "to_numpy"):
+        # A list. NumPy would turn the numbers of a mixed one into text: keep their types.
+        cells = np.fromiter(raw, dtype=object, count=len(raw))
+        try:
+            converted = np.asarray(raw)
+        except (ValueError, OverflowError):
+            converted = cells
+        cells = converted if is_numeric(converted) else cells
+    elif isinstance(dtype, np.dtype) or kind is None:  # polars dtypes have no kind
+        cells = np.asarray(raw.to_numpy())
+    elif kind in "Mm":
+        raise DataError(DATES)
+    elif kind in "biuf":  # pandas' nullable numbers
+        cells = np.asarray(raw.to_numpy(dtype=np.float64, na_value=np.nan))
+    else:
+        cells = np.asarray(raw.to_numpy(dtype=object))
+    if cells.ndim != 1:
+        raise DataError(f"has {cells.ndim} dimensions; pass one value per row")
+    if cells.dtype.kind in "Mm":
+        raise DataError(DATES)
+    declared = None
+    if type(dtype).__name__ in ("CategoricalDtype", "Enum"):
+        declared = tuple(dtype.categories.to_list())
+        for label in declared:
+            if not is_label(label):
+                shown = reprlib.repr(label)
+                raise DataError(f"has {shown} as a category; convert it to text: .astype(str)")
+    return cells if is_numeric(cells) else cells.astype(object), declared
+
+
+def learn_categories(
+    cells: NDArray[Any], declared: Sequence[Label] | None
+) -> tuple[Label, ...] | None:
+    """Return the categories of a training column; None if it is a column of numbers.
+
+    A wrong guess would silently cost accuracy, so a column that could be either (text that is
+    mostly numbers, or a mixture of text and numbers) is refused with a remedy.
+    """
+    if declared is not None:
+        present = {cell for cell in cells.tolist() if not is_missing(cell)}
+        categories = tuple(label for label in declared if label in present)
+    else:
+        first_rows = {} if is_numeric(cells) else _first_rows(cells)
+        if "text" not in first_rows:
+            if np.isnan(check_finite(to_numbers(cells))).all():
+                raise DataError(NO_VALUES)
+            return None
+        _refuse_mixture(cells, first_rows)
+        categories = tuple(sorted({cell for cell in cells if isinstance(cell, str)}))
+    if not categories:
+        raise DataError(NO_VALUES)
+    if len(categories) > MAX_CATEGORIES:
+        raise DataError(
+            f"has {len(categories)} categories, but at most {MAX_CATEGORIES} are supported; "
+            "merge the rare ones, or replace them by numbers"
+        )
+    return categories
+
+
+def to_numbers(cells: NDArray[Any]) -> NDArray[Any]:
+    """Return the cells of a column of numbers as a numeric array; missing becomes NaN."""
+    if is_numeric(cells):
+        return cells
+    first_rows = _first_rows(cells)
+    if "text" in first_rows:
+        raise DataError(f"is numeric but holds {_cell_at(first_rows['text'], cells)}; {TO_NUMBERS}")
+    return np.array([to_number(cell) for cell in cells], dtype=np.float64)
+
+
+def to_number(value: Any) -> float:
+    """Return one value of a column of numbers as a float; missing becomes NaN.
+
+    Examples
+    --------
+    >>> from thrifty.bundle.columns import to_number
+    >>> to_number(63), to_number(True), to_number(None)
+    (63.0, 1.0, nan)
+    """
+    if is_missing(value):
+        return math.nan
+    if not isinstance(value, NUMBER_TYPES):
+        raise DataError(f"is numeric; {reprlib.repr(value)} is not a number")
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond the range of floats
+        return math.inf
+
+
+def check_finite(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return the numbers unchanged; raise a DataError if one of them is infinite."""
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        raise DataError(f"holds {_cell_at(int(infinite.argmax()), numbers)}; {FINITE}")
+    return numbers
+
+
+def to_codes(
+    cells: NDArray[Any], code: Mapping[Label, float]
+) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
+    """Look up the codes of a column of categories.
+
+    Returns
+    -------
+    codes : float64 array of shape (n,)
+        NaN where the value is missing or has no code.
+    unknown : tuple
+        The values that are present but have no code, in the order of their first rows.
+    """
+    values = cells.tolist()
+    found: list[float | None] = []
+    try:
+        found.extend(map(code.get, values))
+    except TypeError:  # a value that cannot be hashed; those before it have been looked up
+        shown = _cell_at(len(found), values)
+        raise DataError(f"holds {shown}, which is not a category") from None
+    unknown: dict[Any, None] = {}
+    if None in found:
+        pairs = zip(values, found, strict=True)
+        unknown = dict.fromkeys(v for v, c in pairs if c is None and not is_missing(v))
+    return np.array(found, dtype=np.float64), tuple(unknown)
+
+
+def _first_rows(cells: NDArray[Any]) -> dict[str, int]:
+    """Return the first row of "text" and of a "number"; refuse values of any other type."""
+    first: dict[str, int] = {}
+    for kind in set(map(type, cells)):
+        if kind.__name__ in MISSING_TYPE_NAMES:
+            continue
+        what = "other"
+        if issubclass(kind, str):
+            what = "text"
+        elif issubclass(kind, NUMBER_TYPES):
+            what = "number"
+        elif issubclass(kind, DATE_TYPES) or kind.__name__ == "Period":
+            what = "date"
+        of_kind = (row for row, cell in enumerate(cells) if type(cell) is kind)
+        row = next((row for row in of_kind if not is_missing(cells[row])), None)
+        if row is not None:
+            first[what] = min(row, first.get(what, row))
+    if "date" in first:
+        raise DataError(DATES)
+    if "other" in first:
+        raise DataError(f"holds {_cell_at(first['other'], cells)}, neither number nor text")
+    return first
+
+
+def _refuse_mixture(cells: NDArray[Any], first_rows: Mapping[str, int]) -> None:
+    """Refuse a column with text that also holds numbers, or whose text is mostly numbers."""
+    words = Counter(cell for cell in cells if isinstance(cell, str))
+    n_numeric_text = sum(count for word, count in words.items() if _is_number(word))
+    n_numbers = 0
+    if "number" in first_rows:
+        n_numbers = sum(not isinstance(cell, str) and not is_missing(cell) for cell in cells)
+    text = _cell_at(first_rows["text"], cells)
+    if 2 * (n_numeric_text + n_numbers) > words.total() + n_numbers:
+        for row, cell in enumerate(cells):
+            if isinstance(cell, str) and not _is_number(cell):
+                raise DataError(f"looks numeric but holds {_cell_at(row, cells)}; {TO_NUMBERS}")
+        raise DataError(f"holds numbers as text, {text}; {TO_NUMBERS}")
+    if "number" in first_rows:
+        number = _cell_at(first_rows["number"], cells)
+        raise DataError(f"mixes text, {text}, and numbers, {number}; make them all text or numbers")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text)) and "_" not in text
+    except ValueError:
+        return False
+
+
+def _cell_at(row: int, cells: Sequence[Any] | NDArray[Any]) -> str:
+    """Return how a message refers to a cell: its value and its row."""
+    value = cells[row]
+    shown = reprlib.repr(value.item() if isinstance(value, np.generic) else value)
+    return f"{shown} in row {row}"

@@ -1,0 +1,90 @@
+"""The state of an online gate as a file: read back to the same bits, or refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from thrifty.errors import BundleError, DataError
+from thrifty.serve import ASK, OnlineGate
+from thrifty.serve.gate_file import _digest, dump, restore
+
+PANEL = [lambda x: 0, lambda x: 1, lambda x: ASK]
+STATE = {
+    "rounds": 5,
+    "asked": 3,
+    "explored": 1,
+    "horizon": 8,
+    "changes": 0,
+    "cost": 0.1 + 0.2,
+    "logits": [0.0, -1e-300],
+    "labels": ["a", 2, True],
+    "open": ["a", None],
+    "random": {"state": 2**127 + 1, "inc": 3, "has_uint32": 1, "uinteger": 7},
+}
+
+
+def test_a_state_comes_back_to_the_same_bits() -> None:
+    state = restore(dump(STATE))
+    random = state.pop("random").bit_generator.state
+    assert state == {k: v for k, v in STATE.items() if k != "random"} | {"online_gate": 1}
+    assert random["state"] == {"state": 2**127 + 1, "inc": 3}
+    assert (random["has_uint32"], random["uinteger"]) == (1, 7)
+
+
+def test_the_generator_goes_on_where_it_was() -> None:
+    generator = np.random.default_rng(5)
+    generator.integers(10, size=3, dtype=np.uint32)
+    plain = generator.bit_generator.state
+    random = {**plain["state"], **{k: plain[k] for k in ("has_uint32", "uinteger")}}
+    again = restore(dump(STATE | {"random": random}))["random"]
+    assert again.random(4).tolist() == generator.random(4).tolist()
+
+
+def test_a_label_that_a_file_cannot_hold_is_refused(tmp_path) -> None:
+    gate = OnlineGate([lambda x: ASK], 0.5, labels=[(1, 2), {3}])
+    with pytest.raises(DataError, match="can be saved"):
+        gate.save(tmp_path / "gate.json")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("at", range(0, 700, 23))
+def test_a_damaged_state_is_refused(tmp_path, at) -> None:
+    path = tmp_path / "gate.json"
+    OnlineGate(PANEL, 0.5, labels=[0, 1], random_state=0).save(path)
+    data = bytearray(path.read_bytes())
+    at %= len(data)
+    data[at] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(BundleError, match="gate.json"):
+        OnlineGate.load(path, PANEL)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"cost": 0.0},
+        {"cost": "0.5"},
+        {"rounds": -1},
+        {"asked": True},
+        {"horizon": 0},
+        {"logits": []},
+        {"logits": [0.0, "x", 0.0]},
+        {"open": [1]},
+        {"open": [[1], 0, 0]},
+        {"labels": "ab"},
+        {"random": {}},
+        {"random": {"state": -1, "inc": 1, "has_uint32": 0, "uinteger": 0}},
+        {"online_gate": 2},
+        {"more": 1},
+    ],
+)
+def test_a_state_with_a_correct_digest_is_still_checked(tmp_path, change) -> None:
+    path = tmp_path / "gate.json"
+    OnlineGate(PANEL, 0.5, random_state=0).save(path)
+    body = json.dumps(json.loads(json.loads(path.read_text())["state"]) | change)
+    path.write_text(json.dumps({"state": body, "sha256": _digest(body)}))
+    with pytest.raises(BundleError):
+        OnlineGate.load(path, PANEL)
