@@ -1,115 +1,62 @@
-"""Ladders: boosted models on nested sets of features, climbed while the next rung pays.
+"""Ladders: boosted models on nested sets of features, climbed as long as the next rung pays off.
 
-Rungs are fitted from all features downwards (`ladder_rungs`), each row of the held-out rows says
-what it would pay and lose on each of them (`ascent`), and for a price of money dynamic
-programming says at which doubt to stop (`stop_rule`).
+`Ladder._fit_rungs` has all the steps. The two estimators differ in the loss that is boosted, in
+the loss of a row that stops, and in where its uncertainty comes from.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
-from thrifty.bundle import Predictor
 from thrifty.costs import BoundPrices, Prices
 from thrifty.errors import DataError
+from thrifty.learn._sklearn import Interval
 from thrifty.learn.base import PricedEstimator
-from thrifty.learn.boosting.base import Task
-from thrifty.learn.boosting.binned import Binned
-from thrifty.learn.folds import deal
-from thrifty.learn.ladder.stages import LadderRungs, Lesson, Rows, RungFitter
-from thrifty.learn.ladder.stopping import Ascent, Evidence
+from thrifty.learn.binned import Binned
+from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.learn.folds import assign_folds
+from thrifty.learn.ladder.feature_order import sold_in_groups
+from thrifty.learn.ladder.rungs import BinnedRows, OutOfFold, Rows, Rung, RungTrainer
+from thrifty.learn.ladder.stopping import FittedLadder, RungOutputs, StoppingEvidence
 from thrifty.learn.losses import Loss
-from thrifty.learn.point import Heard, Point
-from thrifty.model import Forest, Frozen, Stages
+from thrifty.learn.point import Point
+from thrifty.model import Forest
 
-__all__ = ["Climb", "Ladder"]
+__all__ = ["Ladder"]
 
+# Without a validation set, one training row in five is held out.
+HOLD_OUT_FOLDS = 5
+# More validation rows than this do not make early stopping better, only slower.
+MAX_MONITORED_ROWS = 2000
+# Largest number of leaves of a tree; more, or a depth alone, did worse on the top rungs.
 MAX_LEAVES = 31
-# Without validation rows, one row in so many is held out of the training rows.
-HELD_OUT = 5
-# Prices of money along the path, and how far below the price of all features the least is.
-MONEYS = 24
-LEAST_MONEY = 1e-3
 
 
-@dataclass(frozen=True, eq=False)
-class Climb:
-    """A ladder without its stop rule, and the held-out rows that choose it."""
+class Splits(NamedTuple):
+    """All rows of a fit, and every random division of them.
 
-    rungs: list[Forest]
-    doubts: list[Forest | None]
-    prices: BoundPrices
-    ascent: Ascent
-    doubt: NDArray[np.float64]
-    evidence: Evidence
+    `train` and `validation` are the rows to fit on and to choose the thresholds on. `monitored`
+    are the validation rows on which boosting is stopped. `half` (n,) is 0 or 1 for each training
+    row, to order groups by trial; None unless everything is sold in groups. `fold` (n,) is the fold
+    of each training row, for out-of-fold outputs; None if they are not needed.
+    """
 
-    def model(self, limits: NDArray[np.float64]) -> Frozen:
-        """The frozen model of some limits; a rung where all rows stop is that rung alone."""
-        top = _top(limits)
-        if _is_single(limits):
-            return self.rungs[top]
-        end = top + 1
-        return Stages.of(self.rungs[:end], self.doubts[:end], limits[:end])
-
-    def heard(self, limits: NDArray[np.float64]) -> Heard:
-        """What `model` answers the validation rows and what it charges them."""
-        if _is_single(limits):
-            top = _top(limits)
-            return Heard(self.ascent.scores[top], self.ascent.alone(top, self.prices))
-        stops = _stops(self.doubt, limits)
-        bills, scores = self._bills(limits)[stops, np.arange(len(stops))], self.ascent.scores[0]
-        for r in range(1, len(self.rungs)):
-            chosen = (stops == r).reshape(-1, *[1] * (scores.ndim - 1))
-            scores = np.where(chosen, self.ascent.scores[r], scores)
-        return Heard(scores, bills)
-
-    def moneys(self) -> list[float]:
-        """Prices of money from that at which nothing is bought down to 0."""
-        evidence = self.evidence
-        loss = np.average(evidence.loss, axis=1, weights=evidence.weight)
-        bill = np.average(evidence.bill, axis=1, weights=evidence.weight)
-        saved = loss[0] - loss.min()
-        if saved <= 0 or bill[-1] <= 0:
-            return [0.0]
-        most, least = saved / bill[bill > 0].min(), LEAST_MONEY * saved / bill.max()
-        return [*np.geomspace(most, least, MONEYS).tolist(), 0.0]
-
-    def limits(self, money: float) -> NDArray[np.float64]:
-        """The best limits at a price of money; +inf from the first rung that all rows stop on."""
-        limits = self.evidence.limits(money)
-        limits[_top(limits) :] = np.inf
-        return limits
-
-    def single(self, rung: int) -> NDArray[np.float64]:
-        """The limits at which every row stops on one rung."""
-        limits = np.full(len(self.rungs), np.inf)
-        limits[:rung] = -np.inf
-        return limits
-
-    def _bills(self, limits: NDArray[np.float64]) -> NDArray[np.float64]:
-        if not any(self.ascent.asked_trees):
-            return self._plain_bills
-        consulted = np.isfinite(limits)
-        consulted[-1] = False
-        return self.ascent.bills(self.prices, consulted)
-
-    @cached_property
-    def _plain_bills(self) -> NDArray[np.float64]:
-        return self.ascent.bills(self.prices, np.zeros(len(self.rungs), dtype=bool))
+    train: BinnedRows
+    validation: Rows
+    monitored: Rows
+    half: NDArray[np.int64] | None
+    fold: NDArray[np.int64] | None
 
 
 class Ladder(PricedEstimator):
-    """What the ladders for classes and numbers share."""
+    """Base of the ladders for classification and regression."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "prices": [Prices, None],
@@ -122,6 +69,8 @@ class Ladder(PricedEstimator):
         "folds": [Interval(Integral, 2, None, closed="left")],
         "random_state": ["random_state"],
     }
+    # With fewer validation rows than this, training rows are scored out of fold as well.
+    _enough_validation_rows: ClassVar[float]
 
     def __init__(
         self,
@@ -152,7 +101,7 @@ class Ladder(PricedEstimator):
         sample_weight: Any = None,
         validation: tuple[Any, Any] | None = None,
     ) -> Self:
-        """Learn the rungs, and the stop rule for the price of money `penalty`.
+        """Fit the rungs, and choose the stopping thresholds for the cost weight `penalty`.
 
         Parameters
         ----------
@@ -163,127 +112,122 @@ class Ladder(PricedEstimator):
         sample_weight : array of shape (n,), optional
             Weights of the rows.
         validation : (Xv, yv), optional
-            Rows on which boosting is stopped and the stop rule is chosen; a fifth of the rows is
-            held out for that where they are not given.
+            A validation set for early stopping and for the stopping thresholds; without it, a fifth
+            of the rows is held out.
         """
-        task = self._task(X, y, sample_weight)
-        climb = self._climb(task, validation)[0]
-        knob = {"penalty": float(self.penalty)}
-        self._predictor = self._predictor_of(task, climb, climb.limits(self.penalty), knob)
+        train = self._read_training(X, y, sample_weight)
+        held_out = None if validation is None else self._read_validation(validation, train)
+        ladder = self._fit_rungs(train, held_out)
+        model = ladder.model(ladder.thresholds(self.penalty))
+        self._predictor = self._predictor_of(model, train, {"penalty": float(self.penalty)})
         return self
 
     def path(
         self, X: Any, y: Any, *, validation: tuple[Any, Any], sample_weight: Any = None
     ) -> Iterator[Point]:
-        """Operating points, cheapest first: all prices of money, and every rung by itself.
+        """Yield operating points, cheapest first: every rung by itself, and 25 cost weights.
 
-        The first point is the constant, at bill 0. All points share the rungs.
+        All points share the same rungs. The first one is the constant, at bill 0.
 
         Parameters
         ----------
         X, y, sample_weight
             As in `fit`.
         validation : (Xv, yv)
-            Rows on which bill and quality are measured, boosting is stopped and the stop rules
-            are chosen.
+            The validation set: bill and quality are measured on it, it stops boosting, and the
+            thresholds are chosen on it.
         """
-        task = self._task(X, y, sample_weight)
-        climb, target = self._climb(task, validation)
-        points, seen = [], set()
-        for knob, limits in self._settings(climb):
-            if limits.tobytes() not in seen:
-                seen.add(limits.tobytes())
-                heard = climb.heard(limits)
-                model = self._predictor_of(task, climb, limits, knob)
-                quality, bill = self._quality(heard.scores, target), float(heard.bills.mean())
-                points.append(Point(knob, model, bill, quality, heard if heard.is_small else None))
-        # Stable: of points that cost the same, the constant comes first.
-        return iter(sorted(points, key=lambda point: point.bill))
+        train = self._read_training(X, y, sample_weight)
+        held_out = self._read_validation(validation, train)
+        ladder = self._fit_rungs(train, held_out)
+        settings: list[tuple[dict[str, Any], NDArray[np.float64]]] = [
+            ({"rung": rung}, ladder.thresholds_of_rung(rung)) for rung in range(len(ladder.rungs))
+        ]
+        for cost_weight in ladder.evidence.cost_weights():
+            settings.append(({"penalty": cost_weight}, ladder.thresholds(cost_weight)))
+        points: dict[bytes, Point] = {}
+        for knob, thresholds in settings:
+            # Several cost weights may lead to the same model, or to a rung by itself.
+            if thresholds.tobytes() not in points:
+                predictor = self._predictor_of(ladder.model(thresholds), train, knob)
+                outputs = ladder.validation_outputs(thresholds)
+                points[thresholds.tobytes()] = Point.measure(predictor, held_out, outputs)
+        # Stable: of points with equal bills, the constant comes first.
+        return iter(sorted(points.values(), key=lambda point: point.bill))
 
-    @abstractmethod
-    def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
-        """Read and check a training table."""
+    def _fit_rungs(self, train: TrainingSet, validation: ValidationSet | None) -> FittedLadder:
+        """Fit and calibrate the rungs, then gather what the stopping thresholds are chosen by."""
+        prices = train.prices
+        rows, held_out, monitored, half, fold = self._split(train, validation)
+        trainer = RungTrainer(
+            prices, self._loss, self.n_rungs, self.n_estimators, self.learning_rate,
+            self.max_depth, MAX_LEAVES, self.min_samples_leaf,
+        )  # fmt: skip
+        feature_sets = None if half is None else trainer.order_groups(rows, half)
+        rungs = trainer.fit_rungs(rows, monitored, feature_sets)
+        folded = [] if fold is None else trainer.score_out_of_fold(rows, rungs, fold)
+        if train.task == "classification":
+            rungs, folded = trainer.calibrate(rows, monitored, rungs, folded)
+        models = [None, *self._uncertainty_models(trainer, rows, rungs, folded)]
+        loss = trainer.loss(rows)
+        constant = Forest.constant(loss.start(), loss.link, train.n_features)
+        forests = [constant, *(rung.forest for rung in rungs)]
+        outputs = RungOutputs.of(forests, models, held_out.X)
+        evidence = self._evidence(outputs, held_out, prices)
+        # Not for regression: its uncertainty models are fitted to the out-of-fold errors.
+        if folded and train.task == "classification":
+            on_train = RungOutputs.out_of_fold(forests, folded, rows.X)
+            evidence += self._evidence(on_train, rows, prices)
+        return FittedLadder(forests, models, prices, outputs, evidence)
 
-    @abstractmethod
-    def _held_target(self, task: Task, y: Any, rows: int) -> NDArray[Any]:
-        """Read and check the target of a validation table."""
-
-    @abstractmethod
-    def _loss(self, target: NDArray[Any], weight: NDArray[np.float64] | None) -> Loss:
-        """What the rungs descend."""
-
-    @abstractmethod
-    def _quality(self, scores: NDArray[np.float64], target: NDArray[Any]) -> float:
-        """What `score` gives."""
-
-    @abstractmethod
-    def _needs_folds(self, held: int) -> bool:
-        """Whether so few held-out rows are to be joined by training rows out of fold."""
-
-    @abstractmethod
-    def _climb_of(self, rungs: LadderRungs) -> Climb:
-        """The rungs with their doubts and the evidence for the stop rule."""
-
-    def _settings(self, climb: Climb) -> Iterator[tuple[dict[str, Any], NDArray[np.float64]]]:
-        """Knob and limits of every point: rungs by themselves, then prices of money."""
-        for rung in range(len(climb.rungs)):
-            yield {"rung": rung}, climb.single(rung)
-        for money in climb.moneys():
-            yield {"penalty": money}, climb.limits(money)
-
-    def _climb(self, task: Task, validation: Sequence[Any] | None) -> tuple[Climb, NDArray[Any]]:
-        """The climb, and the target of its validation rows."""
+    def _split(self, train: TrainingSet, validation: ValidationSet | None) -> Splits:
+        """Make every random choice of a fit, before anything is fitted."""
         random = check_random_state(self.random_state)
-        rows = Rows(task.X, task.loss.y, task.weight)
+        rows = Rows(train.X, train.y, train.weight)
         if validation is None:
-            part = deal(rows.target, HELD_OUT, random)
-            rows, held = rows.part(np.flatnonzero(part > 0)), rows.part(np.flatnonzero(part == 0))
+            part = assign_folds(rows.y, HOLD_OUT_FOLDS, random)
+            held_out = rows.take(np.flatnonzero(part == 0))
+            rows = rows.take(np.flatnonzero(part > 0))
         else:
-            X = self._validation_rows(task, validation)
-            held = Rows(X, self._held_target(task, validation[1], len(X)))
-        categorical = np.array([column.categories is not None for column in task.schema.columns])
-        lesson = Lesson(rows, Binned.of(rows.X, categorical, random))
-        return self._climb_of(self._rungs(task, lesson, held, random)), held.target
-
-    def _rungs(
-        self, task: Task, lesson: Lesson, held: Rows, random: np.random.RandomState
-    ) -> LadderRungs:
-        fitter = RungFitter(
-            task.prices, self.learning_rate, self.max_depth, MAX_LEAVES, self.min_samples_leaf
-        )
-        folds = self.folds if self._needs_folds(len(held.X)) else 0
-        rows = len(lesson.rows.X)
-        if rows < folds:
+            held_out = Rows(validation.X, validation.y, None)
+        binned = Binned.of(rows.X, train.categorical, random)
+        n_folds = self.folds if len(held_out) < self._enough_validation_rows else 0
+        if len(rows) < n_folds:
             raise DataError(
-                f"folds: {folds} folds need as many rows, there are {rows} to learn from; "
-                "give more rows or fewer folds"
+                f"folds: {n_folds} folds need at least as many training rows, there are "
+                f"{len(rows)}; give more rows or fewer folds"
             )
-        return LadderRungs(
-            fitter, self._loss, lesson, held, self.n_estimators, self.n_rungs, folds, random
-        )
+        monitored = np.sort(random.permutation(len(held_out))[:MAX_MONITORED_ROWS])
+        half = assign_folds(rows.y, 2, random) if sold_in_groups(train.prices) else None
+        fold = assign_folds(rows.y, n_folds, random) if n_folds else None
+        binned_rows = BinnedRows(rows.X, rows.y, rows.weight, binned)
+        return Splits(binned_rows, held_out, held_out.take(monitored), half, fold)
 
-    def _validation_rows(self, task: Task, validation: Sequence[Any]) -> NDArray[np.floating]:
-        if len(validation) < 2:
-            raise DataError("validation: give the table and its target, (X, y)")
-        return task.schema.encode(self._as_table(validation[0], reset=False))
+    def _evidence(self, outputs: RungOutputs, rows: Rows, prices: BoundPrices) -> StoppingEvidence:
+        """Compute what rows lose and pay if they stop on each rung."""
+        loss = [
+            self._stopping_loss(scores, uncertainty, rows.y)
+            for scores, uncertainty in zip(outputs.scores, outputs.uncertainty, strict=True)
+        ]
+        bills = outputs.bills(prices, np.ones(len(loss), dtype=bool))
+        return StoppingEvidence(outputs.uncertainty, np.array(loss), bills, rows.unit_weights)
 
-    def _predictor_of(
-        self, task: Task, climb: Climb, limits: NDArray[np.float64], knob: dict[str, Any]
-    ) -> Predictor:
-        return self._freeze(climb.model(limits), task.schema, task.prices, task.classes, knob)
+    @abstractmethod
+    def _loss(self, y: NDArray[Any], weight: NDArray[np.float64] | None) -> Loss:
+        """Bind the loss that is boosted to a target and weights (n,)."""
 
+    @abstractmethod
+    def _stopping_loss(
+        self, scores: NDArray[np.float64], uncertainty: NDArray[np.float64], y: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        """Return the loss of rows that stop with these scores, (n,)."""
 
-def _top(limits: NDArray[np.float64]) -> int:
-    """The rung that no row goes beyond."""
-    return int(np.argmax(np.append(limits[:-1], np.inf) == np.inf))
-
-
-def _is_single(limits: NDArray[np.float64]) -> bool:
-    """Whether all rows stop on the same rung."""
-    return bool(np.all(limits[: _top(limits)] == -np.inf))
-
-
-def _stops(doubt: NDArray[np.float64], limits: NDArray[np.float64]) -> NDArray[np.int64]:
-    goes_on = doubt > limits[:, np.newaxis]
-    goes_on[-1] = False
-    return np.asarray(np.argmin(goes_on, axis=0))
+    def _uncertainty_models(
+        self,
+        trainer: RungTrainer,
+        train: BinnedRows,
+        rungs: Sequence[Rung],
+        folded: Sequence[OutOfFold],
+    ) -> list[Forest | None]:
+        """Return an uncertainty model for each rung; None where class probabilities suffice."""
+        return [None] * len(rungs)

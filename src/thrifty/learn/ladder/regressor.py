@@ -1,102 +1,96 @@
-"""Ladders for numbers."""
+"""Ladders for regression."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 
-from thrifty.learn.boosting.base import Task
-from thrifty.learn.ladder.base import Climb, Ladder
-from thrifty.learn.ladder.stages import LadderRungs, RungFitter
-from thrifty.learn.ladder.stopping import Ascent, Evidence
+from thrifty.learn.ladder.base import Ladder
+from thrifty.learn.ladder.rungs import BinnedRows, OutOfFold, Rung, RungTrainer
 from thrifty.learn.losses import SquaredLoss
-from thrifty.learn.targets import numbers
 from thrifty.model import Forest
 
 __all__ = ["LadderRegressor"]
 
-# A doubt is a small model: it has to rank rows, from a target that is mostly noise.
-DOUBT_ROUNDS = 40
-DOUBT_RATE = 0.1
-DOUBT_DEPTH = 3
+# An uncertainty model is small: it only has to rank the rows, and its target is mostly noise.
+UNCERTAINTY_ROUNDS = 40
+UNCERTAINTY_LEARNING_RATE = 0.1
+UNCERTAINTY_MAX_DEPTH = 3
 
 
 class LadderRegressor(RegressorMixin, Ladder):  # type: ignore[misc]
-    """Boosted trees on more and more features, climbed while a row is worth it.
+    """Boosted trees on more and more features; a row pays for more only while that pays off.
 
-    As `LadderClassifier`, with the squared error for the rate of errors. The doubt of a row is a
-    small boosted model on the features of its rung that predicts by how much climbing lowers the
-    squared error; it is learnt from training rows out of fold.
+    Like `LadderClassifier`, with the squared error in place of the error rate. The uncertainty of a
+    row is the prediction of a small boosted model on the features of its rung: by how much climbing
+    lowers the squared error. That model is fitted to out-of-fold errors of the training rows.
 
     Parameters
     ----------
     prices : Prices, optional
-        What features cost; one unit each when left out.
+        What features cost; one unit each by default.
     penalty : float
-        Squared error that one unit of price must save: the price of money.
+        The cost weight: the squared error that one unit of price must save.
     n_rungs, n_estimators, learning_rate, max_depth, min_samples_leaf
         As in `LadderClassifier`.
     folds : int
-        Parts of the training rows for predictions out of fold.
+        Number of folds of the training rows.
     random_state : int, RandomState or None
-        Deals rows to folds, and to validation where none is given.
+        Draws the folds, the validation rows if none are given, and samples of large tables.
+
+    Attributes
+    ----------
+    model_ : thrifty.model.Stages or thrifty.model.Forest
+        The frozen model; a forest if all rows stop on the same rung.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thrifty import LadderRegressor
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 2))
-    >>> y = np.where(X[:, 0] > 0, 5.0, X[:, 1])  # the second column matters to half of the rows
+    >>> y = np.where(X[:, 0] > 0, 5.0, X[:, 1])
     >>> model = LadderRegressor(penalty=0.01, random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) > 0.98 and model.bill(X).mean() < 1.6)
-    True
+    >>> model.bill(X).mean().round(2).item(), round(model.score(X, y), 2)
+    (1.51, 1.0)
+
+    The second column matters to half of the rows, and they alone pay for it.
     """
 
-    def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
-        self._validate_params()
-        schema, prices, rows = self._read(X)
-        target = numbers(y, len(rows))
-        rows, target, weight = self._kept(self._weights(sample_weight, rows), rows, target)
-        return Task(schema, prices, rows, self._loss(target, weight), weight)
+    # The uncertainty models are always fitted to out-of-fold errors.
+    _enough_validation_rows: ClassVar[float] = np.inf
 
-    def _held_target(self, task: Task, y: Any, rows: int) -> NDArray[np.float64]:
-        return numbers(y, rows)
+    def _loss(self, y: NDArray[Any], weight: NDArray[np.float64] | None) -> SquaredLoss:
+        return SquaredLoss(y, weight)
 
-    def _loss(self, target: NDArray[Any], weight: NDArray[np.float64] | None) -> SquaredLoss:
-        return SquaredLoss(target, weight)
+    def _stopping_loss(
+        self, scores: NDArray[np.float64], uncertainty: NDArray[np.float64], y: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        return np.asarray((y - scores) ** 2)
 
-    def _quality(self, scores: NDArray[np.float64], target: NDArray[Any]) -> float:
-        return float(r2_score(target, scores))
-
-    def _needs_folds(self, held: int) -> bool:
-        return True
-
-    def _climb_of(self, rungs: LadderRungs) -> Climb:
-        prices, forests = rungs.fitter.prices, rungs.forests
-        doubts = [None, *_doubts(rungs), None][: len(forests)]
-        X, target = rungs.held.X, rungs.held.target
-        ascent = Ascent.of(forests, doubts, X)
-        doubt = np.array([np.zeros(len(X)) if d is None else d.score(X) for d in doubts])
-        loss = np.array([(target - scores) ** 2 for scores in ascent.scores])
-        asked = np.array([d is not None for d in doubts])
-        evidence = Evidence(doubt, loss, ascent.bills(prices, asked), rungs.held.even)
-        return Climb(forests, doubts, prices, ascent, doubt, evidence)
-
-
-def _doubts(rungs: LadderRungs) -> list[Forest]:
-    """For each rung but the constant and the last, how much climbing lowers the squared error."""
-    rows, fitter = rungs.lesson.rows, rungs.fitter
-    errors = np.array([(rows.target - raw[0]) ** 2 for raw, _ in rungs.folded])
-    small = RungFitter(
-        fitter.prices, DOUBT_RATE, DOUBT_DEPTH, 1 << DOUBT_DEPTH, fitter.min_samples_leaf
-    )
-    doubts = []
-    for r, rung in enumerate(rungs.fitted[:-1]):
-        # Where a row will stop is not known yet: what it gains on the rungs above, on average.
-        gain = SquaredLoss(errors[r] - errors[r + 1 :].mean(axis=0), rows.weight)
-        doubts.append(small.fit(rungs.lesson.binned, gain, rung.features, DOUBT_ROUNDS).forest)
-    return doubts
+    def _uncertainty_models(
+        self,
+        trainer: RungTrainer,
+        train: BinnedRows,
+        rungs: Sequence[Rung],
+        folded: Sequence[OutOfFold],
+    ) -> list[Forest | None]:
+        """Fit a model of what climbing saves for each rung but the last, where no row climbs."""
+        errors = np.array([(train.y - raw[0]) ** 2 for raw, _ in folded])
+        small = replace(
+            trainer,
+            learning_rate=UNCERTAINTY_LEARNING_RATE,
+            max_depth=UNCERTAINTY_MAX_DEPTH,
+            max_leaves=1 << UNCERTAINTY_MAX_DEPTH,
+        )
+        models: list[Forest | None] = []
+        for r, rung in enumerate(rungs[:-1]):
+            # Where a row will stop is not known yet: take the mean error over the rungs above.
+            saved = SquaredLoss(errors[r] - errors[r + 1 :].mean(axis=0), train.weight)
+            features, binned = rung.features, train.binned
+            models.append(small.fit(binned, saved, features, UNCERTAINTY_ROUNDS).forest)
+        return [*models, None]
