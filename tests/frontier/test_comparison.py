@@ -49,13 +49,13 @@ def test_the_frame_has_a_row_for_each_split_and_learner() -> None:
     assert frame["learner"].tolist() == ["a", "b", "a", "b"]
     assert frame["split"].tolist() == [0, 0, 1, 1]
     assert frame["rank"].tolist() == [1, 2, 1, 2]
-    assert frame["5 %"].tolist() == [0.5] * 4
-    assert frame["10 %"].tolist() == [0.9, 0.7, 0.8, 0.6]
+    assert frame["5%"].tolist() == [0.5] * 4
+    assert frame["10%"].tolist() == [0.9, 0.7, 0.8, 0.6]
 
 
 def test_the_table_tells_the_best_first_and_every_difference() -> None:
     heading, heads, first, second, apart, note = str(made((0.7, 0.9), (0.6, 0.8))).splitlines()
-    assert "accuracy on 2 splits" in heading and "2 % to 100 % of EUR 100.00" in heading
+    assert "accuracy on 2 splits" in heading and "2% to 100% of EUR 100.00" in heading
     assert heads.split()[:3] == ["area", "error", "rank"]
     assert (first.split()[0], first.split()[-1]) == ("b", "0.8500")
     assert (second.split()[0], second.split()[3]) == ("a", "2.00")

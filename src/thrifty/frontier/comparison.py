@@ -1,4 +1,4 @@
-"""What a comparison found: areas, differences and ranks of learners on the same splits."""
+"""The result of a comparison: areas, differences and ranks of learners on the same splits."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ __all__ = ["Comparison", "Difference", "Steps"]
 
 Floats = NDArray[np.float64]
 
-# Budgets, as shares of the full price, that the table tells.
+# Budgets of the printed table, as shares of the full price.
 SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 LOW, HIGH = 0.02, 1.0
 LEVEL = 0.95
-NOTE = "intervals at 95 %, Student's over the splits, widened for the rows that splits share"
+NOTE = "95% intervals: Student's t over the splits, widened because splits share rows"
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """What one learner reached on one split, as steps over the budget.
+    """Test results of one learner on one split, as a step function of the budget.
 
     Parameters
     ----------
     learner : str
     split : int
     budgets : array of shape (k,)
-        Budgets from which on each point is the one to take, by the validation rows.
+        Budgets from which on each point is the best on the validation set.
     bills, qualities : array of shape (k,)
-        Its mean bill and its quality on the test rows.
+        Its mean bill and its quality on the test set.
     """
 
     learner: str
@@ -55,8 +55,8 @@ class Steps:
 class Difference:
     """Mean difference of the areas of two learners over the splits.
 
-    `error` is its standard error as if the splits were independent; `low` and `high` are wider
-    than that for the rows that splits share, see `Comparison`.
+    `error` is its standard error as if the splits were independent; the interval from `low` to
+    `high` is wider, because splits share rows, see `Comparison`.
     """
 
     first: str
@@ -76,31 +76,30 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Learners on the same splits; `compare` makes it.
+    """Learners compared on the same splits; `compare` returns it.
 
-    The area is the mean test quality over the budgets from 2 % to 100 % of the full price, see
+    The area is the mean test quality over the budgets from 2% to 100% of the full price, see
     `thrifty.frontier.curve`.
 
-    The intervals of the differences are Student's over the splits. The splits draw on the same
-    rows, so that they are not independent and the plain interval is too narrow; the variance is
-    therefore enlarged as C. Nadeau and Y. Bengio (Inference for the generalization error, 2003)
-    propose, by test rows per other row. That is a rule of thumb, no guarantee, and says nothing
-    about other data sets. Of many pairs, some differ by chance.
+    The intervals of the differences are Student's t over the splits. The splits share rows, so they
+    are not independent and the plain interval is too narrow; the variance is therefore enlarged
+    by the ratio of test rows to other rows (Nadeau and Bengio 2003). That is a rule of thumb, not
+    a guarantee, and says nothing about other data sets. Of many pairs, some differ by chance.
 
     Parameters
     ----------
     steps : sequence of Steps
         Split by split, the learners in the same order in each.
     scoring : str
-        What quality is.
+        Name of the metric.
     unit : str
-        What bills count.
+        Unit of the bills.
     full : float
         The full price.
     scale : {"log", "linear"}
-        What the areas are uniform over.
+        Whether areas are uniform over the logarithm of the budget, or over the budget.
     overlap : float
-        Test rows per row that was learnt from or chosen on.
+        Test rows per training or validation row.
 
     Examples
     --------
@@ -108,12 +107,12 @@ class Comparison:
     >>> steps = [Steps(name, split, [0.0, 10.0], [0.0, 10.0], [0.5, top + 0.01 * split])
     ...          for split in range(3) for name, top in (("one", 0.9), ("two", 0.7))]
     >>> print(Comparison(steps, "accuracy", "EUR", 100.0, "log", 0.25))
-    accuracy on 3 splits, mean over log budgets from 2 % to 100 % of EUR 100.00
-           area   error  rank     5 %    10 %    25 %    50 %   100 %
+    accuracy on 3 splits, mean over log budgets from 2% to 100% of EUR 100.00
+           area   error  rank      5%     10%     25%     50%    100%
     one  0.7413  0.0034  1.00  0.5000  0.9100  0.9100  0.9100  0.9100
     two  0.6236  0.0034  2.00  0.5000  0.7100  0.7100  0.7100  0.7100
     one - two: +0.1177 (+0.1177 to +0.1177) ahead
-    intervals at 95 %, Student's over the splits, widened for the rows that splits share
+    95% intervals: Student's t over the splits, widened because splits share rows
     """
 
     steps: Sequence[Steps]
@@ -135,7 +134,7 @@ class Comparison:
         return self._table([area(s.budgets, s.qualities, self.full, **span) for s in self.steps])
 
     def at(self, share: float) -> Floats:
-        """Test quality with a budget of a share of the full price, (splits, learners)."""
+        """Return the test quality at a budget, a share of the full price, (splits, learners)."""
         budget = share * self.full
         return self._table([step(s.budgets, s.qualities, budget) for s in self.steps])
 
@@ -152,14 +151,14 @@ class Comparison:
         return tuple(self._difference(i, j) for i, j in combinations(order, 2))
 
     def difference(self, first: str, second: str) -> Difference:
-        """Paired difference of the areas of two learners."""
-        strange = [name for name in (first, second) if name not in self.learners]
-        if strange:
-            raise DataError(f"learner: no {strange}; there are {', '.join(self.learners)}")
+        """Return the paired difference of the areas of two learners."""
+        unknown = [name for name in (first, second) if name not in self.learners]
+        if unknown:
+            raise DataError(f"learner: no {unknown}; there are {', '.join(self.learners)}")
         return self._difference(self.learners.index(first), self.learners.index(second))
 
     def frame(self) -> DataFrame:
-        """A row for each split and learner: area, rank, and quality at some budgets."""
+        """Return a table with a row for each split and learner: area, rank, quality at budgets."""
         import pandas
 
         areas = self.areas
@@ -169,22 +168,25 @@ class Comparison:
                 "learner": [steps.learner for steps in self.steps],
                 "area": areas.ravel(),
                 "rank": rankdata(-areas, axis=1).ravel(),
-                **{_percent(share): self.at(share).ravel() for share in SHARES},
+                **{f"{share:.0%}": self.at(share).ravel() for share in SHARES},
             }
         )
 
     def __str__(self) -> str:
-        return "\n".join([self._heading(), *self._rows(), *map(_sentence, self.differences), NOTE])
-
-    def _heading(self) -> str:
         price = money(self.full, self.unit)
-        budgets = f"{self.scale} budgets from {_percent(LOW)} to {_percent(HIGH)} of {price}"
-        return f"{self.scoring} on {len(self.areas)} splits, mean over {budgets}"
+        budgets = f"{self.scale} budgets from {LOW:.0%} to {HIGH:.0%} of {price}"
+        heading = f"{self.scoring} on {len(self.areas)} splits, mean over {budgets}"
+        differences = [
+            f"{each.first} - {each.second}: {each.mean:+.4f} "
+            f"({each.low:+.4f} to {each.high:+.4f}) {each.verdict}"
+            for each in self.differences
+        ]
+        return "\n".join([heading, *self._rows(), *differences, NOTE])
 
     def _rows(self) -> Iterator[str]:
-        """A line for each learner, the best first: area, its standard error, rank, qualities."""
+        """Yield a line for each learner, the best first: area, standard error, rank, qualities."""
         width = max(map(len, self.learners))
-        heads = " ".join(f"{_percent(share):>7}" for share in SHARES)
+        heads = " ".join(f"{share:>7.0%}" for share in SHARES)
         yield f"{'':{width}} {'area':>7} {'error':>7} {'rank':>5} {heads}"
         error = self.areas.std(axis=0, ddof=1) / np.sqrt(len(self.areas))
         means = np.column_stack([self.at(share).mean(axis=0) for share in SHARES])
@@ -197,7 +199,7 @@ class Comparison:
         return np.array(values).reshape(-1, len(self.learners))
 
     def _order(self) -> list[int]:
-        """Learners by falling mean area; equal ones as they came."""
+        """Return the learners by decreasing mean area; equal ones in their order."""
         order: list[int] = np.argsort(-self.areas.mean(axis=0), kind="stable").tolist()
         return order
 
@@ -207,12 +209,3 @@ class Comparison:
         half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * spread * np.sqrt(1 / n + self.overlap)
         names = self.learners[i], self.learners[j]
         return Difference(*names, mean, spread / np.sqrt(n), mean - half, mean + half)
-
-
-def _sentence(apart: Difference) -> str:
-    interval = f"({apart.low:+.4f} to {apart.high:+.4f})"
-    return f"{apart.first} - {apart.second}: {apart.mean:+.4f} {interval} {apart.verdict}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:g} %"

@@ -1,21 +1,20 @@
-"""Promises about a mean bill: how large it can be, as far as held-out rows tell.
+"""Upper confidence bounds on a mean bill, from the bills of a validation set.
 
-What is assumed: the held-out rows, or the clusters that they belong to, are exchangeable with
-those to come, and no bill is above the ceiling, which a frozen model guarantees. Nothing is
-assumed about how bills are distributed.
+Assumptions: the validation rows, or the clusters that they belong to, are exchangeable with new
+rows, and no bill exceeds the ceiling, which a frozen model guarantees. Nothing is assumed about the
+distribution of bills.
 
-The bound is a bet (Waudby-Smith and Ramdas, "Estimating means of bounded random variables by
-betting", JRSS B 2024). Somebody who says that the mean is m or more offers a fair bet on each row
-that gains when its bill is below m. Starting with 1 and staking on row after row, one comes to
-1 / (1 - confidence) at any time with a chance of at most 1 - confidence if the mean is m or
-more (Ville's inequality). So every m at which this wealth was reached is ruled out. The
-stakes follow what the earlier rows spread, as in their section 3, on the one side only that
-matters. Wealth grows with m, so what is left is an interval.
+The bound is by betting (Waudby-Smith and Ramdas 2024). The hypothesis that the mean is m or more is
+tested by a gambler who bets on each row that its bill is below m; the bets are fair if the
+hypothesis holds. Starting from a wealth of 1, the gambler ever reaches 1 / (1 - confidence) with
+probability at most 1 - confidence (Ville's inequality), so every m at which this wealth is reached
+is rejected. The stakes follow the variance of the earlier rows, as in section 3 of the paper,
+one-sided. Wealth grows with m, so what is not rejected is an interval.
 
-On five simulated distributions of bills, from 1000 rows on, this leaves 20 to 50 % more room than
-the normal approximation, which promises nothing; with 200 rows up to 2.4 times as much. The
-empirical Bernstein bound (Maurer and Pontil, COLT 2009, theorem 4) leaves 1.5 to 5 times as much as
-the bet and is here to be compared with.
+On five simulated distributions of bills, from 1000 rows on, the margin is 20 to 50 % wider than
+that of the normal approximation, which guarantees nothing; with 200 rows up to 2.4 times as wide.
+The empirical Bernstein bound (Maurer and Pontil 2009, theorem 4) is 1.5 to 5 times as wide as this
+one and is here for comparison.
 """
 
 from __future__ import annotations
@@ -28,22 +27,24 @@ from numpy.typing import NDArray
 __all__ = ["bernstein_bound", "check_confidence", "keeps", "observations", "upper_bound"]
 
 Floats = NDArray[np.float64]
-# Largest share of the wealth that one row can take: all of it would end the game at one dear row.
+# Largest share of the wealth staked on one row: with all of it, one expensive row could end
+# the test.
 LARGEST_STAKE = 0.9
+# Steps of the bisection for the bound.
 STEPS = 32
 
 
 def upper_bound(bills: Floats, confidence: float, ceiling: float) -> float:
-    """A bound that the mean bill exceeds with a chance of at most ``1 - confidence``.
+    """Return a bound that the mean bill exceeds with probability at most ``1 - confidence``.
 
     Parameters
     ----------
     bills : array of shape (n,)
-        Bills of rows that had no part in learning.
+        Bills of rows that were not trained on.
     confidence : float
         Between 0 and 1.
     ceiling : float
-        What no bill is above.
+        No bill exceeds it.
 
     Examples
     --------
@@ -58,11 +59,11 @@ def upper_bound(bills: Floats, confidence: float, ceiling: float) -> float:
     check_confidence(confidence)
     if ceiling <= 0:
         return 0.0
-    x, stakes = _game(bills, confidence, ceiling)
+    x, stakes = _bets(bills, confidence, ceiling)
     low, high = float(x.mean()), 1.0
     for _ in range(STEPS):
         middle = (low + high) / 2
-        if middle >= 1.0 or _is_ruled_out(x, stakes, middle, confidence):
+        if middle >= 1.0 or _is_rejected(x, stakes, middle, confidence):
             high = middle
         else:
             low = middle
@@ -70,16 +71,16 @@ def upper_bound(bills: Floats, confidence: float, ceiling: float) -> float:
 
 
 def keeps(bills: Floats, budget: float, confidence: float, ceiling: float) -> bool:
-    """Whether the mean bill is promised to be within a budget: whether `upper_bound` is."""
+    """Return whether the mean bill meets a budget with this confidence, as `upper_bound` does."""
     check_confidence(confidence)
     if ceiling <= budget:
         return True
-    x, stakes = _game(bills, confidence, ceiling)
-    return budget > 0 and _is_ruled_out(x, stakes, budget / ceiling, confidence)
+    x, stakes = _bets(bills, confidence, ceiling)
+    return budget > 0 and _is_rejected(x, stakes, budget / ceiling, confidence)
 
 
 def bernstein_bound(bills: Floats, confidence: float, ceiling: float) -> float:
-    """The same by the empirical Bernstein inequality."""
+    """Return the bound of the empirical Bernstein inequality."""
     check_confidence(confidence)
     n = len(bills)
     if n < 2:
@@ -90,9 +91,9 @@ def bernstein_bound(bills: Floats, confidence: float, ceiling: float) -> float:
 
 
 def observations(bills: Floats, clusters: NDArray[np.int64] | None) -> Floats:
-    """Bills that are exchangeable: those of the rows, or the mean bill of each cluster.
+    """Return bills that are exchangeable: those of the rows, or the mean bill of each cluster.
 
-    With clusters a promise is about the mean over clusters of their mean bills.
+    With clusters, the bound is on the mean over clusters of their mean bills.
     """
     if clusters is None:
         return bills
@@ -100,16 +101,16 @@ def observations(bills: Floats, clusters: NDArray[np.int64] | None) -> Floats:
 
 
 def check_confidence(confidence: float) -> float:
-    """Give the confidence back; ValueError unless it is between 0 and 1."""
+    """Return the confidence; ValueError unless it is between 0 and 1."""
     if not 0 < confidence < 1:
         raise ValueError(f"confidence: {confidence!r} is not between 0 and 1")
     return float(confidence)
 
 
-def _game(bills: Floats, confidence: float, ceiling: float) -> tuple[Floats, Floats]:
-    """Bills as shares of the ceiling in the order of play, and the stake on each.
+def _bets(bills: Floats, confidence: float, ceiling: float) -> tuple[Floats, Floats]:
+    """Return bills as shares of the ceiling in the order of the bets, and the stake on each.
 
-    A table may be sorted, so the rows are shuffled. The stake on a row is set by the rows before
+    A table may be sorted, so the rows are shuffled. The stake on a row depends on the rows before
     it: sqrt(2 log(1 / alpha) / (n variance)), with one row at 1/2 of variance 1/4 to start from.
     """
     n = len(bills)
@@ -122,8 +123,8 @@ def _game(bills: Floats, confidence: float, ceiling: float) -> tuple[Floats, Flo
     return x, np.sqrt(2 * -math.log1p(-confidence) / (n * before))
 
 
-def _is_ruled_out(x: Floats, stakes: Floats, mean: float, confidence: float) -> bool:
-    """Whether the wealth of a bet against `mean` ever reaches 1 / (1 - confidence)."""
+def _is_rejected(x: Floats, stakes: Floats, mean: float, confidence: float) -> bool:
+    """Return whether the wealth of bets against `mean` ever reaches 1 / (1 - confidence)."""
     stakes = np.minimum(stakes, LARGEST_STAKE / (1.0 - mean))
     wealth = np.cumsum(np.log1p(-stakes * (x - mean)))
     return bool(wealth.max() >= -math.log1p(-confidence))

@@ -1,4 +1,4 @@
-"""A curve as bytes: a sealed zip of JSON figures, plain arrays and the points' model files.
+"""A curve as bytes: a zip archive of JSON figures, plain arrays and the model files of the points.
 
 ::
 
@@ -31,21 +31,23 @@ from thrifty.frontier.curve import Curve, CurvePoint
 
 __all__ = ["pack_curve", "unpack_curve"]
 
-FORMAT = 1
+FORMAT = 2
 FIGURES = "curve.json"
 ARRAYS = ("bills", "gains", "neg_brier")
 SINGLE = ("learner", "knob", "bill", "quality", "ceiling")
 PAIRS = ("bill_interval", "quality_interval", "training_bill")
 CURVE = ("scoring", "task", "unit", "full", "level", "data")
-MOST = 2**31 - 1
+# Largest size of a member, in bytes.
+MAX_BYTES = 2**31 - 1
 
 
 def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes:
-    """Write a curve, and the settings that it was made with; the same curve gives the same bytes.
+    """Pack a curve and the settings that it was made with; equal curves give equal bytes.
 
-    The choice of a point is not kept.
+    The chosen point is not kept.
     """
-    arrays = {name: _stacked(curve, name) for name in ARRAYS}
+    columns = {name: [getattr(point, name) for point in curve.points] for name in ARRAYS}
+    arrays = {name: None if c[0] is None else np.stack(c) for name, c in columns.items()}
     arrays["clusters"] = curve.clusters
     present = {name: array for name, array in arrays.items() if array is not None}
     data = {name: pack_array(array) for name, array in present.items()}
@@ -53,17 +55,19 @@ def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes
         "thrifty": FORMAT,
         "settings": settings,
         **{name: getattr(curve, name) for name in CURVE},
-        "points": [_plain(point) for point in curve.points],
+        "points": [
+            {name: getattr(point, name) for name in (*SINGLE, *PAIRS)} for point in curve.points
+        ],
         "arrays": {name: array_entry(present[name], data[name]) for name in present},
     }
     members = {FIGURES: json.dumps(figures, sort_keys=True, indent=1, default=_scalar).encode()}
     members |= {f"{name}.npy": data[name] for name in data}
-    members |= {_model(k): pack(point.model) for k, point in enumerate(curve.points)}
+    members |= {_model_name(k): pack(point.model) for k, point in enumerate(curve.points)}
     return pack_members(members)
 
 
 def unpack_curve(data: bytes) -> tuple[Curve, Any]:
-    """Read a curve and its settings back.
+    """Unpack a curve and its settings.
 
     Raises
     ------
@@ -71,11 +75,14 @@ def unpack_curve(data: bytes) -> tuple[Curve, Any]:
         If the bytes are not those of a curve, or damaged.
     """
     members = Archive(data)
-    figures = parse_json(members.read(FIGURES, MOST))
+    figures = parse_json(members.read(FIGURES, MAX_BYTES))
     if not isinstance(figures, dict) or figures.get("thrifty") != FORMAT:
         raise BundleError(f"this is not a curve of format {FORMAT}")
     try:
-        arrays = {name: _array(members, name, e) for name, e in figures["arrays"].items()}
+        arrays = {
+            name: unpack_array(name, e, members.read(f"{name}.npy", array_size(name, e)))
+            for name, e in figures["arrays"].items()
+        }
         points = [_point(members, k, plain, arrays) for k, plain in enumerate(figures["points"])]
         curve = Curve(
             tuple(points),
@@ -87,30 +94,17 @@ def unpack_curve(data: bytes) -> tuple[Curve, Any]:
     return curve, figures["settings"]
 
 
-def _stacked(curve: Curve, name: str) -> NDArray[Any] | None:
-    columns = [getattr(point, name) for point in curve.points]
-    return None if columns[0] is None else np.stack(columns)
-
-
-def _plain(point: CurvePoint) -> dict[str, Any]:
-    return {name: getattr(point, name) for name in (*SINGLE, *PAIRS)}
-
-
 def _point(
     members: Archive, k: int, plain: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> CurvePoint:
     pairs = {name: None if plain[name] is None else tuple(plain[name]) for name in PAIRS}
     rows = {name: arrays[name][k] if name in arrays else None for name in ARRAYS}
-    model = unpack(members.read(_model(k), MOST))
+    model = unpack(members.read(_model_name(k), MAX_BYTES))
     point = CurvePoint(model=model, **{n: plain[n] for n in SINGLE}, **pairs, **rows)  # type: ignore[arg-type]
     return replace(point, knob=dict(point.knob))
 
 
-def _array(members: Archive, name: str, entry: dict[str, Any]) -> NDArray[Any]:
-    return unpack_array(name, entry, members.read(f"{name}.npy", array_size(name, entry)))
-
-
-def _model(k: int) -> str:
+def _model_name(k: int) -> str:
     return f"models/{k}.thrifty"
 
 

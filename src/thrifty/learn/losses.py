@@ -1,9 +1,9 @@
-"""Losses: what boosting descends, one object per loss, each bound to a target.
+"""Losses for boosting, each bound to a target and to weights.
 
-Outputs are (k, n), one row per output. A tree is fitted to the negative gradient by least
-squares with unit hessian, so that a price keeps its meaning from loss to loss; only the values of
-its leaves are Newton steps where the loss has a useful second derivative. `damping` is added to
-a leaf's sum of hessians.
+Outputs are (k, n), one row per output. A tree is fitted to the negative gradient by least squares
+with a unit Hessian, so that a price means the same for every loss; only the values of its leaves
+are Newton steps, where the loss has a useful second derivative. `damping` is added to the sum of
+Hessians of a leaf.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["LambdaLoss", "LogLoss", "Loss", "SquaredHinge", "SquaredLoss"]
 Floats = NDArray[np.float64]
 Derivatives = tuple[Floats, Floats | None]
 
-# Keeps the start of a class that is nearly absent finite.
+# Keeps the first output of a class that is nearly absent finite.
 TINY = 1e-12
 
 
@@ -40,15 +40,15 @@ class Loss(ABC):
 
     @abstractmethod
     def start(self) -> Floats:
-        """The best constant outputs, (k,)."""
+        """Return the best constant outputs, (k,)."""
 
     @abstractmethod
     def derivatives(self, raw: Floats) -> Derivatives:
-        """Negative gradient (k, n), and hessian (k, n) or None for a unit hessian."""
+        """Return the negative gradient (k, n), and the Hessian (k, n) or None if it is 1."""
 
     @abstractmethod
     def value(self, raw: Floats) -> float:
-        """Mean loss."""
+        """Return the mean loss."""
 
     def _mean(self, values: Floats) -> float:
         return float(np.average(values, weights=self.weight))
@@ -61,20 +61,20 @@ class SquaredLoss(Loss):
     outputs = 1
 
     def start(self) -> Floats:
-        """The mean."""
+        """Return the mean of the target."""
         return np.array([self._mean(self.y)])
 
     def derivatives(self, raw: Floats) -> Derivatives:
-        """The residual."""
+        """Return the residuals."""
         return self.y - raw, None
 
     def value(self, raw: Floats) -> float:
-        """Half the mean squared error."""
+        """Return half the mean squared error."""
         return 0.5 * self._mean((self.y - raw[0]) ** 2)
 
 
 class _ClassLoss(Loss):
-    """Targets are class numbers 0..K-1; two classes need one output, K > 2 need K."""
+    """Base of losses on class codes 0..K-1; two classes need one output, K > 2 need K."""
 
     def __init__(self, y: NDArray[np.integer], weight: Floats | None, n_classes: int) -> None:
         super().__init__(y, weight)
@@ -83,7 +83,7 @@ class _ClassLoss(Loss):
         self.member = np.asarray(y == (classes[1:] if n_classes == 2 else classes), dtype=float)
         self.sign = 2.0 * self.member - 1.0
         self.share = np.array([self._mean(row) for row in self.member])
-        # Where the probability of a row's own class stands in a table (K, n), read as one line.
+        # Index of the probability of a row's own class in a raveled table (K, n).
         self.own = self.y.astype(np.intp) * len(self.y) + np.arange(len(self.y))
 
 
@@ -94,21 +94,21 @@ class LogLoss(_ClassLoss):
 
     @property
     def link(self) -> str:  # type: ignore[override]
-        """Sigmoid for two classes."""
+        """Sigmoid for two classes, softmax for more."""
         return "sigmoid" if self.outputs == 1 else "softmax"
 
     def start(self) -> Floats:
-        """Log odds, or log shares."""
+        """Return the log-odds of two classes, or the log of the class shares."""
         share = np.clip(self.share, TINY, 1 - TINY)
         return np.asarray(np.log(share / (1 - share) if self.outputs == 1 else share))
 
     def derivatives(self, raw: Floats) -> Derivatives:
-        """Membership minus probability."""
+        """Return membership minus probability, and p (1 - p)."""
         p = expit(raw) if self.outputs == 1 else _softmax(raw)
         return self.member - p, p * (1.0 - p)
 
     def value(self, raw: Floats) -> float:
-        """Mean log-loss."""
+        """Return the mean log-loss."""
         if self.outputs == 1:
             margin = self.sign[0] * raw[0]
             return self._mean(np.log(1.0 + np.exp(-np.abs(margin))) - np.minimum(margin, 0.0))
@@ -116,7 +116,7 @@ class LogLoss(_ClassLoss):
 
 
 def _softmax(raw: Floats) -> Floats:
-    """Probabilities (k, n); along the first axis it takes half the time of the link's (n, k)."""
+    """Return probabilities (k, n); along the first axis this takes half the time of (n, k)."""
     p: Floats = raw - raw.max(axis=0)
     np.exp(p, out=p)
     p /= p.sum(axis=0)
@@ -124,25 +124,28 @@ def _softmax(raw: Floats) -> Floats:
 
 
 class SquaredHinge(_ClassLoss):
-    """Half the squared hinge, each class against the rest (Xu 2014, sec. 2.2)."""
+    """Half the squared hinge, one-vs-rest (Xu 2014, sec. 2.2)."""
 
     link = "hinge"
 
     def start(self) -> Floats:
-        """The constant that the squared hinge is least at."""
+        """Return the constants that minimize the squared hinge."""
         return 2.0 * self.share - 1.0
 
     def derivatives(self, raw: Floats) -> Derivatives:
-        """Signed slack."""
+        """Return the signed slack."""
         return self.sign * np.maximum(0.0, 1.0 - self.sign * raw), None
 
     def value(self, raw: Floats) -> float:
-        """Mean over rows and outputs."""
+        """Return the mean over rows and outputs."""
         return 0.5 * self._mean((np.maximum(0.0, 1.0 - self.sign * raw) ** 2).mean(axis=0))
 
 
 class LambdaLoss(Loss):
-    """Pairwise logistic loss weighted by the change of NDCG; `query` numbers the queries."""
+    """LambdaMART's pairwise logistic loss, weighted by the change of NDCG.
+
+    `query` numbers the queries.
+    """
 
     damping = 1.0
     link = "sum"
@@ -153,7 +156,7 @@ class LambdaLoss(Loss):
     ) -> None:
         super().__init__(y, weight)
         self.query = query
-        # The kernel goes query by query.
+        # The kernel needs the rows query by query.
         self.order = np.argsort(query, kind="stable")
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(query))])
         self.gains = 2.0 ** self.y[self.order] - 1.0
@@ -161,11 +164,11 @@ class LambdaLoss(Loss):
         self.scale = np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0)
 
     def start(self) -> Floats:
-        """Only differences count."""
+        """Return 0: only differences within a query count."""
         return np.zeros(1)
 
     def derivatives(self, raw: Floats) -> Derivatives:
-        """Sums over the pairs of a row."""
+        """Return the sums over all pairs of each row."""
         sorted_rows = np.empty((2, len(self.y)))
         lambda_gradients(raw[0, self.order], self.gains, self.starts, self.scale, *sorted_rows)
         both = np.empty_like(sorted_rows)
@@ -173,5 +176,5 @@ class LambdaLoss(Loss):
         return both[:1], both[1:]
 
     def value(self, raw: Floats) -> float:
-        """One minus the mean NDCG of the queries that have a relevant row."""
+        """Return one minus the mean NDCG of the queries with a relevant row."""
         return 1.0 - ndcg(self.y, raw[0], self.query, first=None)

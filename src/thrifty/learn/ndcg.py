@@ -14,11 +14,11 @@ def dcg(
     query: NDArray[np.int64],
     first: int | None = None,
 ) -> NDArray[np.float64]:
-    """Discounted gain of each query with its rows ordered by score, over the `first` ranks.
+    """Return the discounted gain of each query, its rows sorted by score, over the `first` ranks.
 
-    `query` numbers the queries 0, 1, ... of the rows, which may lie in any order. Rows of equal
-    score share the gains of their ranks evenly, as if their order were drawn: the order of the
-    table must not help.
+    `query` numbers the queries 0, 1, ...; rows may be in any order. Rows of equal score share the
+    gains of their ranks evenly, as if their order were random: the order of the table must not
+    help.
     """
     order = np.lexsort((-scores, query))
     lengths = np.bincount(query)
@@ -26,8 +26,12 @@ def dcg(
     discount = 1.0 / np.log2(rank + 2.0)
     if first is not None:
         discount[rank >= first] = 0.0
-    gained = _evened(2.0 ** grades[order] - 1.0, query[order], scores[order]) * discount
-    return np.bincount(query[order], gained).astype(np.float64)
+    # Rows of one query with the same score share their gains.
+    gains, query, scores = 2.0 ** grades[order] - 1.0, query[order], scores[order]
+    change = (np.diff(query) != 0) | (np.diff(scores) != 0)
+    tie = np.concatenate([[0], np.cumsum(change)])
+    mean = np.bincount(tie, gains) / np.bincount(tie)
+    return np.bincount(query, mean[tie] * discount).astype(np.float64)
 
 
 def ndcg(
@@ -36,18 +40,8 @@ def ndcg(
     query: NDArray[np.int64],
     first: int | None = 5,
 ) -> float:
-    """Mean over the queries that have a relevant row; 1 when there is none."""
+    """Return the mean NDCG of the queries with a relevant row; 1 if there is none."""
     ideal = dcg(grades, grades, query, first)
     some = ideal > 0
     reached = dcg(grades, scores, query, first)
     return float(np.mean(reached[some] / ideal[some])) if some.any() else 1.0
-
-
-def _evened(
-    gains: NDArray[np.float64], query: NDArray[np.int64], scores: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Mean gain of the rows of one query that have the same score; rows are in order."""
-    change = (np.diff(query) != 0) | (np.diff(scores) != 0)
-    tie = np.concatenate([[0], np.cumsum(change)])
-    mean = np.bincount(tie, gains) / np.bincount(tie)
-    return np.asarray(mean[tie])

@@ -1,4 +1,4 @@
-"""Targets: labels, numbers or grades, checked before anything is learnt from them."""
+"""Read targets: labels, numbers or relevance grades, and the queries of a ranking."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Labels", "grades", "numbers", "queries"]
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Classes in increasing order, and the class number of every row."""
+    """Classes in increasing order, and the class code of every row."""
 
     classes: NDArray[Any]
     codes: NDArray[np.int64]
 
     @classmethod
     def of(cls, y: Any, rows: int) -> Self:
-        """Read a classification target."""
+        """Read a classification target; DataError unless it has at least two classes."""
         y = _column(y, rows)
         classes, codes = _distinct(y, "target")
         check_classification_targets(y)
@@ -36,19 +36,19 @@ class Labels:
         return cls(classes, codes)
 
     def recode(self, y: Any, rows: int) -> NDArray[np.int64]:
-        """Class numbers of a further target, whose labels must be among the classes."""
+        """Return the class codes of another target, whose labels must be among the classes."""
         y = _column(y, rows)
-        strange = np.setdiff1d(y, self.classes)
-        if len(strange):
+        unknown = np.setdiff1d(y, self.classes)
+        if len(unknown):
             raise DataError(
-                f"validation target: {strange.tolist()[:5]} are not classes of the training "
+                f"validation target: {unknown.tolist()[:5]} are not classes of the training "
                 f"target {self.classes.tolist()[:20]}"
             )
         return np.asarray(np.searchsorted(self.classes, y), dtype=np.int64)
 
 
 def numbers(y: Any, rows: int) -> NDArray[np.float64]:
-    """Read a regression target."""
+    """Read a regression target; every value must be finite."""
     column = _column(y, rows)
     try:
         target = np.asarray(column, dtype=np.float64)
@@ -67,14 +67,14 @@ def grades(y: Any, rows: int) -> NDArray[np.float64]:
 
 
 def queries(qid: Any, rows: int) -> NDArray[np.int64]:
-    """Read the query of each row as a number 0, 1, ...; without any, all rows are one query."""
+    """Number the queries 0, 1, ...; without any, all rows are one query."""
     if qid is None:
         return np.zeros(rows, dtype=np.int64)
     return _distinct(_column(qid, rows, name="qid"), "qid")[1]
 
 
 def _distinct(column: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Distinct values in increasing order, and the place of every row's among them."""
+    """Return the distinct values in increasing order, and the index of each row's value."""
     try:
         values, codes = np.unique(column, return_inverse=True)
     except TypeError:
@@ -88,7 +88,7 @@ def _column(y: Any, rows: int, name: str = "target") -> NDArray[Any]:
         raise DataError("this estimator requires y to be passed, but the target y is None")
     column: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
     if len(column) != rows:
-        raise DataError(f"{name}: {len(column)} values for {rows} rows; give one value a row")
+        raise DataError(f"{name}: {len(column)} values for {rows} rows; give one value per row")
     if column.dtype.kind == "O":
         missing = np.array([value is None or value != value for value in column])
         _refuse(missing, column, "is missing; drop the row", name)

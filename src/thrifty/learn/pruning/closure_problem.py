@@ -1,16 +1,15 @@
 """Pruning as a closure problem: what each split is worth, and what it makes rows pay.
 
-A pruning keeps splits, each with its parent. Keeping split h saves g_h = e_h - e_left - e_right
-errors. A row pays for a feature (or for entering a group) once, if it meets a kept split that
-reads it; in one tree the topmost such split on the row's way decides, so only it has an arc to
-the pay node of (row, feature). Best at penalty lambda is (Nan 2018, ch. 4, program IP)::
+A pruning keeps splits, each together with its parent. Keeping split h saves g_h = e_h - e_left -
+e_right errors. A row pays for a feature (or for entering a group) once, if it meets a kept split
+that reads it; in one tree the topmost such split on the path of the row decides, so only that one
+has an arc to the pay node of (row, feature). The best pruning at penalty lambda is the solution of
+(Nan 2018, ch. 4, program IP)::
 
     min  error / (T W)  +  lambda * (sum of what rows pay) / N
 
-with T trees, W the weight of the rows that errors are counted on, N the rows that pay. Times T W
-it is a maximum closure at the rate mu = lambda T W / N.
-
-A forest with some splits taken back: what pruning leaves, and nothing more.
+with T trees, W the weight of the rows on which errors are counted, N the rows that pay. Multiplied
+by T W it is a maximum closure at the rate mu = lambda T W / N.
 """
 
 from __future__ import annotations
@@ -30,26 +29,26 @@ from thrifty.kernels.closure.path import all_closures, best_closure
 from thrifty.model import Forest
 from thrifty.model.forest.nodes import INDEX, MISSING_LEFT, is_leaf
 
-__all__ = ["Pruning", "as_mean", "node_gains", "prune"]
+__all__ = ["ClosureProblem", "as_mean", "node_gains", "prune"]
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 # Sums of worth, and sums of costs, stay below 2 to this power.
 BITS = 60
-MOST_ARCS = 2**31 - 1
-# Errors of a row add up along its way: room for ways of this length.
-DEEPEST = 64
+MAX_ARCS = 2**31 - 1
+# Errors of a row add up along its path: room for paths of this length.
+MAX_DEPTH = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Pruning:
-    """A closure problem; `solve` and `penalties` give what to keep, node by node of the forest.
+class ClosureProblem:
+    """A closure problem; `solve` and `penalties` say which nodes of the forest to keep.
 
     Attributes
     ----------
     number : array (nodes,)
-        Split of the problem that a node belongs to; -1 for leaves and splits never worth it.
+        Split of the problem that a node belongs to; -1 for leaves and for splits that never pay.
     parent, first, head
         The problem: parent of each split, and its pay nodes head[first[h]:first[h + 1]].
     worth, cost : arrays of int64
@@ -57,7 +56,7 @@ class Pruning:
     steps : array of int64
         The part of the cost of the splits that is on no bill: passing them.
     worth_unit, cost_unit : float
-        Error per row and tree, and mean bill, that one of these counts for.
+        Error per row and tree, and mean bill, of one unit of worth and cost.
     """
 
     number: NDArray[np.int32]
@@ -80,7 +79,7 @@ class Pruning:
         prices: BoundPrices,
         step_price: float = 0.0,
     ) -> Self:
-        """Prune `forest`, whose splits save `gain` errors, for rows X that pay `prices`.
+        """Set up the pruning of `forest`, whose splits save `gain` errors, for rows X that pay.
 
         A tree of which any split is kept costs one evaluation, and every kept split that a row
         passes costs `step_price`.
@@ -98,7 +97,12 @@ class Pruning:
         degree, slope, passed = arcs.count_arcs(
             last, parent, number, columns, times, whole, len(above)
         )
-        _refuse_too_many(degree)
+        n_arcs = int(degree.sum(dtype=np.int64))
+        if n_arcs >= MAX_ARCS:  # arcs are numbered by int32
+            raise DataError(
+                f"validation: {n_arcs} uses of features by rows in trees are too many to prune "
+                f"for, the limit is {MAX_ARCS}; give fewer rows or fewer trees"
+            )
         cost, first, head = arcs.fill_arcs(
             last, parent, number, columns, times, whole, degree, len(above)
         )
@@ -110,11 +114,11 @@ class Pruning:
         )  # fmt: skip
 
     def solve(self, penalty: float) -> Mask:
-        """Nodes of the forest that still split in the least best pruning, exact."""
-        # As fine as whole numbers can be, so that the rounding of the costs does not matter.
+        """Return the nodes that split in the smallest best pruning for one penalty, exactly."""
+        # As fine as integers can be, so that the rounding of the costs does not matter.
         total = int(np.maximum(self.worth, 0).sum())
         fine = 1 << max(0, BITS - total.bit_length())
-        # Beyond 2^BITS nothing that costs is worth it, and infinity times nothing is no number.
+        # Beyond 2^BITS nothing that costs pays, and infinity times 0 is not a number.
         rate = min(penalty * (self.cost_unit / self.worth_unit) * fine, 2.0**BITS)
         cost = np.rint(np.minimum(rate * self.cost, 2.0**BITS)).astype(np.int64)
         weight = self.worth * fine - cost
@@ -122,19 +126,19 @@ class Pruning:
 
     @cached_property
     def rates(self) -> NDArray[np.float64]:
-        """Penalty from which on each split, then each pay node, is out: the whole path at once."""
+        """Penalty from which on each split, then each pay node, is left out: the whole path."""
         rates = all_closures(self.parent, self.first, self.head, self.worth, self.cost)
         return np.asarray(rates * (self.worth_unit / self.cost_unit))
 
     @property
     def penalties(self) -> NDArray[np.float64]:
-        """Penalty from which on each node of the forest splits no more; 0 for leaves."""
+        """Penalty from which on each node of the forest is pruned; 0 for leaves."""
         return np.append(self.rates[: len(self.parent)], 0.0)[self.number]
 
     def breakpoints(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Penalties at which the best pruning changes, decreasing, and the mean bill below each.
+        """Return the penalties at which the best pruning changes, decreasing, and the bills below.
 
-        Steps are on no bill.
+        The price of passing a split is on no bill.
         """
         order = np.argsort(-self.rates, kind="stable")
         rates = self.rates[order]
@@ -145,7 +149,7 @@ class Pruning:
         return rates[last], bills
 
     def value(self, keep: Mask, penalty: float) -> float:
-        """What the pruning saves of the error, less the penalty of its costs."""
+        """Return the error that a pruning saves, minus penalty times its cost."""
         kept = np.zeros(len(self.parent), dtype=bool)
         kept[self.number[keep & (self.number >= 0)]] = True
         paid = np.zeros(len(self.worth), dtype=bool)
@@ -155,7 +159,7 @@ class Pruning:
         return saved - penalty * float(self.cost[paid].sum()) * self.cost_unit
 
     def spread(self, kept: Mask) -> Mask:
-        """From splits of the problem to nodes of the forest."""
+        """Map splits of the problem to nodes of the forest."""
         return np.append(kept, False)[self.number]
 
 
@@ -165,17 +169,18 @@ def node_gains(
     codes: Ints,
     weight: NDArray[np.float64] | None = None,
 ) -> tuple[Ints, float]:
-    """Errors that each split saves (0 for leaves) in whole numbers, and what one of them is worth.
+    """Return the errors that each split saves, as integers, and what one unit of them is worth.
 
-    A node answers with its largest value. A node that no row passes saves nothing.
+    A node predicts the class of its largest value. Leaves, and nodes that no row passes, save
+    nothing.
     """
     weight = np.ones(len(X)) if weight is None else weight
     total = float(weight.sum()) * max(len(forest.roots), 1)
-    unit = _unit(DEEPEST * total)
+    unit = _unit(MAX_DEPTH * total)
     whole = _whole(weight, unit)
     parent = arcs.find_parents(forest.nodes["child"])
-    answer = forest.values.argmax(axis=1)
-    errors = arcs.error_sums(forest.leaves(X), parent, answer, codes, whole)
+    predicted = forest.values.argmax(axis=1)
+    errors = arcs.error_sums(forest.leaves(X), parent, predicted, codes, whole)
     gain = np.zeros(len(parent), dtype=np.int64)
     split = np.flatnonzero(~is_leaf(forest.nodes))
     child = forest.nodes["child"][split]
@@ -184,28 +189,19 @@ def node_gains(
 
 
 def _whole(price: Any, unit: float) -> Any:
+    """Round amounts to whole numbers of units."""
     return np.rint(price / unit).astype(np.int64)
 
 
-def _refuse_too_many(degree: NDArray[np.int32]) -> None:
-    """Arcs are numbered by int32."""
-    arcs = int(degree.sum(dtype=np.int64))
-    if arcs >= MOST_ARCS:
-        raise DataError(
-            f"validation: {arcs} uses of features by rows in trees are too many to prune for, "
-            f"the limit is {MOST_ARCS}; give fewer rows or fewer trees"
-        )
-
-
 def _unit(total: float) -> float:
-    """Power of two of which `total` holds fewer than 2^BITS."""
+    """Return the power of two of which `total` holds fewer than 2^BITS."""
     return math.ldexp(1.0, math.frexp(total)[1] - BITS) if total > 0 else 1.0
 
 
 def _distinct(last: NDArray[np.int32], order: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:
-    """Rows that go different ways, neighbors alike, and how many rows go each way.
+    """Return the distinct paths of rows, and how many rows take each.
 
-    Rows of one subtree of the first tree stand together, so the needs of a split lie close.
+    Rows of one subtree of the first tree are adjacent, so that the needs of a split lie close.
     """
     if not last.shape[1]:
         return last[:0], np.zeros(0, dtype=np.int64)
@@ -219,7 +215,7 @@ def _distinct(last: NDArray[np.int32], order: NDArray[np.int32]) -> tuple[NDArra
 def _columns(
     forest: Forest, parent: NDArray[np.int32], number: NDArray[np.int32], prices: BoundPrices
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """What rows pay where: (nodes, 2) columns of feature and group, and the price of a column."""
+    """Return what rows pay at each node: columns (nodes, 2) of feature and group, and prices."""
     price = np.concatenate([prices.own, prices.shared])
     feature = (forest.nodes["feature"] & INDEX).astype(np.int64)
     group = np.where(number >= 0, prices.group[np.where(number >= 0, feature, 0)], -1)
@@ -233,7 +229,7 @@ def _columns(
 
 
 def as_mean(forest: Forest) -> Forest:
-    """The same forest with the link "mean": a vote is the mean of votes."""
+    """Return the same forest with the link "mean": a vote is the mean of votes."""
     if forest.link != "vote":
         return forest
     votes = np.eye(forest.values.shape[1])[forest.values.argmax(axis=1)]
@@ -241,10 +237,10 @@ def as_mean(forest: Forest) -> Forest:
 
 
 def prune(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
-    """The forest that splits only at the nodes `keep`, each of which has its parent kept.
+    """Return the forest that splits only at the nodes `keep`, which include their parents.
 
-    `forest` averages (link "mean"). A tree that splits no more goes to the base: it answers
-    all rows alike and costs no evaluation. Without any split the forest is a constant.
+    `forest` averages (link "mean"). A tree without any split moves into the base: it predicts the
+    same for all rows and costs no evaluation. Without any split the forest is a constant.
     """
     alive = np.zeros(len(forest.nodes), dtype=bool)
     alive[forest.roots[keep[forest.roots]]] = True
@@ -257,7 +253,7 @@ def prune(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
     nodes["threshold"][~split] = np.inf
     nodes["feature"][~split] = MISSING_LEFT
     standing = keep[forest.roots]
-    # The mean goes over the trees that stand, so they and the base stand for the others too.
+    # The mean is over the trees that remain, so they and the base stand in for the others.
     total, trees = len(forest.roots), int(standing.sum())
     share = 1.0 if trees == total else (trees or 1) / total
     base = (forest.base + forest.values[forest.roots[~standing]].sum(axis=0)) * share
