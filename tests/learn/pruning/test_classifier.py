@@ -1,0 +1,192 @@
+"""PrunedForestClassifier: any forest in, every best pruning out, and clear refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import (
+    RandomForestClassifier,
+)
+
+from thrifty import Point, Prices, PrunedForestClassifier, load
+from thrifty.errors import BudgetError, DataError
+
+PRICES = Prices([1, 2, 1, 0.5, 3, 1], groups={"lab": [4, 5]}, shared={"lab": 2.0}, evaluation=0.01)
+NAMES = ["age", "bmi", "chol", "dose", "ecg", "fbs"]
+
+
+def draw(seed, n=240):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    value = X[:, 0] + np.where(X[:, 1] > 0, X[:, 2], X[:, 4]) + rng.normal(scale=0.3, size=n)
+    return X, np.array(["low", "mid", "top"])[np.digitize(value, [-0.8, 0.8])]
+
+
+TRAIN, HELD, TEST = draw(0), draw(1), draw(2)
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    return RandomForestClassifier(12, max_features=None, random_state=0).fit(*TRAIN)
+
+
+@pytest.fixture(scope="module")
+def points(theirs):
+    model = PrunedForestClassifier(theirs, PRICES)
+    return list(model.path(*TRAIN, validation=HELD, min_step=0.0))
+
+
+# --- what comes out
+
+
+def test_the_path_starts_at_the_constant_and_goes_up_in_price(points):
+    assert points[0].bill == 0.0 and len(points[0].model.model.roots) == 0
+    bills = [point.bill for point in points]
+    assert bills == sorted(bills) and len(points) > 5
+    assert all(isinstance(point, Point) for point in points)
+
+
+def test_bill_and_quality_are_those_of_the_model(points):
+    for point in points[:: max(1, len(points) // 10)]:
+        assert point.bill == point.model.bill(HELD[0]).mean()
+        assert point.quality == np.mean(point.model.predict(HELD[0]) == HELD[1])
+
+
+def test_a_point_is_what_fit_gives_at_its_penalty(points, theirs):
+    for point in points[1 :: max(1, len(points) // 5)]:
+        for solver in ("path", "cut"):
+            model = PrunedForestClassifier(
+                theirs, PRICES, penalty=np.nextafter(point.knob["penalty"], 1) + 1e-9, solver=solver
+            )
+            scores = model.fit(*TRAIN, validation=HELD).predict_proba(TEST[0])
+            np.testing.assert_array_equal(scores, point.model.predict_proba(TEST[0]))
+
+
+def test_larger_steps_thin_the_path_out(points, theirs):
+    model = PrunedForestClassifier(theirs, PRICES)
+    few = list(model.path(*TRAIN, validation=HELD, min_step=0.1))
+    assert 3 < len(few) < len(points)
+    assert few[-1].bill == points[-1].bill
+    assert len(few) <= 12
+
+
+def test_at_budget_gives_the_dearest_pruning_within(points, theirs, monkeypatch):
+    model = PrunedForestClassifier(theirs, PRICES).fit(*TRAIN, validation=HELD)
+    monkeypatch.setattr(
+        "thrifty.learn.pruning.closure_problem.all_closures", None
+    )  # nothing is solved again
+    for budget in (0.0, 0.5, 3.0, 6.0, 100.0):
+        bill = model.at_budget(budget).bill(HELD[0]).mean()
+        assert bill == max(p.bill for p in points if p.bill <= budget + 1e-12)
+
+
+def test_a_bill_that_is_the_budget_to_the_last_bits_is_within_it(theirs):
+    for price in (0.1, 0.3, 0.7, 1.1):
+        model = PrunedForestClassifier(theirs, Prices([price] * 6)).fit(*TRAIN, validation=HELD)
+        dearest = model.bill(HELD[0]).mean()
+        assert model.at_budget(dearest).bill(HELD[0]).mean() == dearest
+
+
+def test_steps_are_charged_while_pruning_and_are_on_no_bill(theirs):
+    model = PrunedForestClassifier(theirs, PRICES, step_price=0.1).fit(*TRAIN, validation=HELD)
+    dearest = model.bill(HELD[0]).mean()
+    assert model.at_budget(dearest).bill(HELD[0]).mean() == dearest
+
+
+def test_a_path_is_made_point_by_point(theirs, monkeypatch):
+    made = []
+    predictor_of = PrunedForestClassifier._predictor_of
+    monkeypatch.setattr(
+        PrunedForestClassifier, "_predictor_of", lambda *args: made.append(0) or predictor_of(*args)
+    )
+    path = PrunedForestClassifier(theirs, PRICES).path(*TRAIN, validation=HELD)
+    next(path)
+    assert len(made) == 1
+
+
+def test_the_gap_of_the_primal_dual_is_told(theirs):
+    def fit(solver):
+        model = PrunedForestClassifier(theirs, PRICES, penalty=0.005, solver=solver)
+        return model.fit(*TRAIN, validation=HELD).gap_
+
+    assert fit("path") == fit("cut") == 0.0
+    assert 0.0 < fit("primal_dual") < 0.05
+
+
+def test_solvers_agree(theirs):
+    fits = {
+        solver: PrunedForestClassifier(theirs, PRICES, penalty=0.005, solver=solver)
+        .fit(*TRAIN, validation=HELD)
+        .bill(TEST[0])
+        .mean()
+        for solver in ("path", "cut", "primal_dual")
+    }
+    assert fits["path"] == fits["cut"]
+    assert fits["primal_dual"] == pytest.approx(fits["cut"], rel=0.1)
+
+
+def test_steps_that_cost_make_trees_shallower(theirs):
+    plain, dear = (
+        PrunedForestClassifier(theirs, PRICES, penalty=0.001, step_price=price).fit(
+            *TRAIN, validation=HELD
+        )
+        for price in (0.0, 20.0)
+    )
+    assert len(dear.model_.nodes) < len(plain.model_.nodes)
+
+
+def test_a_free_feature_is_kept_at_any_penalty():
+    X, y = TRAIN
+    prices = Prices([0.0, 1, 1, 1, 1, 1])
+    model = PrunedForestClassifier(prices=prices, penalty=1e6, n_estimators=5, random_state=0)
+    model.fit(X, y)
+    np.testing.assert_array_equal(model.used(X).any(axis=0), [True, *[False] * 5])
+
+
+def test_weights_move_the_errors_that_count(theirs):
+    X, y = TRAIN
+    model = PrunedForestClassifier(theirs, PRICES, penalty=0.02)
+    weight = np.where(y == "top", 20.0, 0.1)
+    plain = model.fit(X, y, validation=HELD).predict(TEST[0])
+    heavy = model.fit(X, y, sample_weight=weight, validation=HELD).predict(TEST[0])
+    assert np.mean(plain != heavy) > 0
+
+
+def test_names_prices_and_files(tmp_path):
+    frame = pd.DataFrame(TRAIN[0], columns=NAMES)
+    prices = Prices(dict.fromkeys(NAMES, 2.0))
+    forest = RandomForestClassifier(5, random_state=0).fit(frame, TRAIN[1])
+    model = PrunedForestClassifier(forest, prices, penalty=0.001).fit(frame, TRAIN[1])
+    model.save(tmp_path / "model.thrifty")
+    walk = load(tmp_path / "model.thrifty").walk()
+    while walk.asks:
+        walk.tell({name: frame[name][3] for name in walk.asks})
+    assert walk.answer == model.predict(frame)[3]
+    assert walk.receipt.total == model.bill(frame)[3]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("penalty", -0.1), ("penalty", np.nan), ("solver", "magic"), ("step_price", -1.0),
+     ("n_estimators", 0), ("prices", [1.0])],
+)  # fmt: skip
+def test_parameters_out_of_range_are_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter"):
+        PrunedForestClassifier(**{name: value}).fit(*TRAIN)
+
+
+def test_a_step_of_the_path_that_is_no_share_is_refused(theirs):
+    for step in (-0.1, 1.5, np.nan):
+        with pytest.raises(DataError, match="min_step"):
+            PrunedForestClassifier(theirs).path(*TRAIN, validation=HELD, min_step=step)
+
+
+def test_a_budget_below_nothing_and_a_solver_of_one_penalty_are_refused(theirs):
+    model = PrunedForestClassifier(theirs).fit(*TRAIN)
+    with pytest.raises(BudgetError, match="-1"):
+        model.at_budget(-1)
+    with pytest.raises(DataError, match="solver='path'"):
+        PrunedForestClassifier(theirs, solver="cut").fit(*TRAIN).at_budget(1.0)
+    with pytest.raises(ValueError, match="not fitted"):
+        PrunedForestClassifier(theirs).at_budget(1.0)
