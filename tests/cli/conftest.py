@@ -1,4 +1,4 @@
-"""A small table, its prices, and a way to call `thrifty` with them."""
+"""A small table, its prices, and a way to run `thrifty` on them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def frame() -> pd.DataFrame:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to work in, with table.csv and prices.csv."""
+    """A working folder with table.csv and prices.csv."""
     FRAME.to_csv(tmp_path / "table.csv", index=False)
     (tmp_path / "prices.csv").write_text(PRICES)
     monkeypatch.chdir(tmp_path)
@@ -52,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run() -> Run:
-    """Call `thrifty` with some arguments and lines of input."""
+    """Run `thrifty` with some arguments and lines of input."""
 
     def call(*arguments: object, input: str | None = None) -> Result:
         return CliRunner().invoke(main, [str(a) for a in arguments], input=input)
@@ -62,13 +62,13 @@ def run() -> Run:
 
 @pytest.fixture
 def files(folder: Path) -> Callable[[], set[str]]:
-    """Names of what is in the folder."""
+    """Names of the files in the folder."""
     return lambda: {path.name for path in folder.iterdir()}
 
 
 @pytest.fixture
 def refused(folder: Path) -> Callable[..., None]:
-    """Say that a call was refused: one message with some words, and nothing written."""
+    """Assert that a call failed with one message that has some words, and wrote nothing."""
 
     def check(result: Result, *words: str, code: int = 3) -> None:
         assert result.exit_code == code, result.output

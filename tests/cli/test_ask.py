@@ -1,4 +1,4 @@
-"""`thrifty ask`: question by question, scripted through standard input."""
+"""`thrifty ask`: one question at a time, scripted through standard input."""
 
 from __future__ import annotations
 
@@ -21,64 +21,64 @@ def replies(model, row=EVERYTHING) -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_the_answer_and_the_receipt_come_at_the_end(run, model) -> None:
+def test_the_prediction_and_the_receipt_come_at_the_end(run, model) -> None:
     result = run("ask", model, input=replies(model))
     assert result.exit_code == 0, result.stderr
     assert "best so far: " in result.stdout and "probability" in result.stdout
     assert "CAD" in result.stdout
-    tail = result.stdout[result.stdout.index("answer: ") :]
+    tail = result.stdout[result.stdout.index("prediction: ") :]
     assert "total" in tail and "complete" in tail
 
 
-def test_json_is_all_that_is_printed_and_agrees_with_the_batch(run, model) -> None:
+def test_only_json_is_printed_and_it_agrees_with_the_batch(run, model) -> None:
     result = run("ask", model, "--json", input=replies(model))
-    told = json.loads(result.stdout)
+    found = json.loads(result.stdout)
     row = {name: [value if name == "sex" else float(value)] for name, value in EVERYTHING.items()}
     predictor = load(model)
-    assert told["answer"] == predictor.predict(row)[0]
-    assert told["receipt"]["total"] == predictor.bill(row)[0]
-    assert told["receipt"]["stopped"] == "complete"
+    assert found["prediction"] == predictor.predict(row)[0]
+    assert found["receipt"]["total"] == predictor.bill(row)[0]
+    assert found["receipt"]["stopped"] == "complete"
     assert "best so far" in result.stderr
 
 
-def test_what_is_known_is_not_asked(run, model) -> None:
+def test_a_known_feature_is_not_requested(run, model) -> None:
     known = [part for name, value in EVERYTHING.items() for part in ("--known", f"{name}={value}")]
-    told = json.loads(run("ask", model, "--json", *known, input="").stdout)
-    assert told["receipt"]["total"] == 0
-    assert {purchase["why"] for purchase in told["receipt"]["purchases"]} == {"known"}
+    found = json.loads(run("ask", model, "--json", *known, input="").stdout)
+    assert found["receipt"]["total"] == 0
+    assert {purchase["why"] for purchase in found["receipt"]["purchases"]} == {"known"}
 
 
-def test_everything_can_be_skipped(run, model) -> None:
-    told = json.loads(run("ask", model, "--json", input="skip\n" * 4).stdout)
-    assert told["receipt"]["total"] == 0
-    assert {purchase["why"] for purchase in told["receipt"]["purchases"]} == {"skipped"}
+def test_every_feature_can_be_skipped(run, model) -> None:
+    found = json.loads(run("ask", model, "--json", input="skip\n" * 4).stdout)
+    assert found["receipt"]["total"] == 0
+    assert {purchase["why"] for purchase in found["receipt"]["purchases"]} == {"skipped"}
 
 
-def test_what_came_back_empty_is_paid_for(run, model) -> None:
-    told = json.loads(run("ask", model, "--json", input="?\n" * 4).stdout)
-    assert told["receipt"]["total"] > 0
-    assert told["receipt"]["purchases"][0]["value"] is None
+def test_a_missing_value_is_paid_for(run, model) -> None:
+    found = json.loads(run("ask", model, "--json", input="?\n" * 4).stdout)
+    assert found["receipt"]["total"] > 0
+    assert found["receipt"]["purchases"][0]["value"] is None
 
 
-def test_stop_ends_with_the_best_so_far(run, model) -> None:
-    told = json.loads(run("ask", model, "--json", input="stop\n").stdout)
-    assert told["answer"] in ("yes", "no")
-    assert told["receipt"]["stopped"] == "stopped by the caller"
+def test_stop_ends_with_the_best_prediction_so_far(run, model) -> None:
+    found = json.loads(run("ask", model, "--json", input="stop\n").stdout)
+    assert found["prediction"] in ("yes", "no")
+    assert found["receipt"]["stopped"] == "stopped by the caller"
 
 
 def test_known_at_the_prompt_is_free(run, model) -> None:
     first = load(model).walk().asks[0]
     lines = f"known {EVERYTHING[first]}\nstop\n"
-    told = json.loads(run("ask", model, "--json", input=lines).stdout)
-    assert [(p["feature"], p["why"]) for p in told["receipt"]["purchases"]] == [(first, "known")]
+    found = json.loads(run("ask", model, "--json", input=lines).stdout)
+    assert [(p["feature"], p["why"]) for p in found["receipt"]["purchases"]] == [(first, "known")]
 
 
-def test_another_feature_can_be_told_by_name(run, model) -> None:
+def test_another_feature_can_be_given_by_name(run, model) -> None:
     other = load(model).walk().asks[1]
-    told = json.loads(
+    found = json.loads(
         run("ask", model, "--json", input=f"{other}={EVERYTHING[other]}\nstop\n").stdout
     )
-    assert [p["feature"] for p in told["receipt"]["purchases"]] == [other]
+    assert [p["feature"] for p in found["receipt"]["purchases"]] == [other]
 
 
 def test_others_are_listed_with_their_prices(run, model) -> None:
@@ -89,12 +89,13 @@ def test_others_are_listed_with_their_prices(run, model) -> None:
 
 
 @pytest.mark.parametrize("line", ["", "help"])
-def test_help_tells_what_can_be_typed(run, model, line) -> None:
+def test_help_lists_what_can_be_typed(run, model, line) -> None:
     result = run("ask", model, input=f"{line}\nstop\n")
-    assert "came back empty" in result.stdout and "go on without it" in result.stdout
+    assert "its value is missing" in result.stdout
+    assert "continue without this feature" in result.stdout
 
 
-def test_a_bad_value_is_told_and_asked_again(run, model) -> None:
+def test_a_bad_value_is_reported_and_requested_again(run, model) -> None:
     first = load(model).walk().asks[0]
     result = run("ask", model, input="gibberish\nstop\n")
     assert result.exit_code == 0
@@ -102,7 +103,7 @@ def test_a_bad_value_is_told_and_asked_again(run, model) -> None:
     assert result.stdout.count(f"\n{first}") == 2
 
 
-def test_input_that_ends_too_early_is_5(run, model) -> None:
+def test_input_that_ends_too_early_exits_with_5(run, model) -> None:
     result = run("ask", model, "--json", input="")
     assert result.exit_code == 5
     assert result.stdout == ""
@@ -118,7 +119,7 @@ def test_input_that_ends_too_early_is_5(run, model) -> None:
         ("sex=mal", 3, "did you mean 'male'?"),
     ],
 )
-def test_a_wrong_known_value_is_told(run, model, known, code, words) -> None:
+def test_a_wrong_known_value_is_reported(run, model, known, code, words) -> None:
     result = run("ask", model, "--known", known, input="stop\n")
     assert result.exit_code == code
     assert words in result.stderr

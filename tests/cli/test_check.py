@@ -1,4 +1,4 @@
-"""`thrifty check`: what a fit would do is told, and nothing is written."""
+"""`thrifty check`: the plan of a fit, its estimated duration, and nothing written."""
 
 from __future__ import annotations
 
@@ -7,31 +7,33 @@ import json
 import numpy as np
 import pytest
 
+from thrifty.cli.check import format_duration
+
 CHECK = ("check", "table.csv", "--target", "ill", "--learner", "greedy-miser")
 PRICED = (*CHECK, "--prices", "prices.csv", "--unit", "CAD")
 
 
-def test_the_plan_is_told_and_nothing_is_written(run, folder, files) -> None:
+def test_the_plan_is_printed_and_nothing_is_written(run, folder, files) -> None:
     before = files()
     result = run(*PRICED, "--budget", "5.75", "--cap", "11.5")
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
-    for words in ("classification (guessed): 4 features, CAD 11.50 for all",
-                  "144 rows to learn from, 48 to choose on, 48 to report on", "quality: accuracy",
-                  "budget: CAD 5.75, 50 % of that", "cap: CAD 11.50, 100 % of that",
-                  "greedy-miser", "in all; nothing was written"):  # fmt: skip
+    for words in ("classification (inferred): 4 features, CAD 11.50 for all",
+                  "144 training rows, 48 validation rows, 48 test rows", "metric: accuracy",
+                  "budget: CAD 5.75, 50% of the full price", "cap: CAD 11.50, 100% of the",
+                  "greedy-miser", "in total; nothing was written"):  # fmt: skip
         assert words in result.stdout
     assert files() == before
 
 
-def test_json_tells_the_same(run, folder) -> None:
+def test_json_has_the_same_contents(run, folder) -> None:
     result = run(*PRICED, "--task", "classification", "--budget", "5", "--json")
-    told = json.loads(result.stdout)
+    found = json.loads(result.stdout)
     assert result.stderr == ""
-    assert told.pop("seconds")["greedy-miser"] > 0
-    assert told == {
+    assert found.pop("seconds")["greedy-miser"] > 0
+    assert found == {
         "task": "classification",
-        "guessed": False,
+        "inferred": False,
         "target": "ill",
         "metric": "accuracy",
         "features": 4,
@@ -43,37 +45,35 @@ def test_json_tells_the_same(run, folder) -> None:
     }
 
 
-def test_all_learners_are_told_without_a_name(run, folder) -> None:
-    told = json.loads(run(*CHECK[:4], "--json").stdout)
-    assert list(told["seconds"]) == ["greedy-miser", "budget-forest", "ladder"]
+def test_all_learners_are_timed_by_default(run, folder) -> None:
+    found = json.loads(run(*CHECK[:4], "--json").stdout)
+    assert list(found["seconds"]) == ["greedy-miser", "budget-forest", "ladder"]
 
 
-def test_the_parts_are_those_of_the_fit(run, table) -> None:
+def test_the_split_is_that_of_the_fit(run, table) -> None:
     table(ill=np.arange(240) % 3, q=np.repeat(np.arange(24), 10))
     options = ("--qid", "q", "--json", "--seed", "4")
     planned = json.loads(run(*CHECK, *options).stdout)
     fitted = json.loads(run("fit", *CHECK[1:], *options, "--budget", "9", "-o", "m").stdout)
     for key in ("task", "metric", "features", "full", "rows"):
-        assert planned[key] == fitted["asked"][key]
+        assert planned[key] == fitted["settings"][key]
 
 
-def test_free_features_have_no_share(run, folder) -> None:
+def test_free_features_have_no_share_of_the_full_price(run, folder) -> None:
     (folder / "prices.csv").write_text("feature,price\nage,0\nchol,0\nfbs,0\nsex,0\n")
     assert "budget: CAD 1.00\n" in run(*PRICED, "--budget", "1").stdout
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.2, "a second"), (1.4, "a second"), (1.6, "2 seconds"), (95, "95 seconds"),
+    [(0.2, "1 second"), (1.4, "1 second"), (1.6, "2 seconds"), (95, "95 seconds"),
      (150, "2 minutes"), (3600, "60 minutes"), (9000, "2 hours")],
 )  # fmt: skip
-def test_times_are_told_roughly(seconds, words) -> None:
-    from thrifty.cli.check import _time
-
-    assert _time(seconds) == words
+def test_durations_are_rounded(seconds, words) -> None:
+    assert format_duration(seconds) == f"about {words}"
 
 
-# --- refusals ----------------------------------------------------------------
+# --- errors ------------------------------------------------------------------
 
 WRONG = {
     "budget": (2, {}, ("--budget", "-1")),
@@ -103,13 +103,13 @@ def test_errors_are_those_of_the_fit(run, table, refused, code, columns, argumen
         assert checked.stderr == fitted.stderr
 
 
-def test_rows_that_cannot_be_learnt_from_are_told(run, table, refused) -> None:
-    # All rows of one class are in one group, which is held out to choose on for this seed.
-    from thrifty.frontier.splits import divide
+def test_a_class_without_training_rows_is_reported(run, table, refused) -> None:
+    # All rows of one class are in one group, which is in the validation set for this seed.
+    from thrifty.frontier.splits import split_three
 
     family = np.arange(240) // 10
-    held_out = divide(np.zeros(240), family, 0.2, 0)["validation"]
-    label = np.where(family == family[held_out[0]], "rare", "common")
+    validation = split_three("classification", np.zeros(240), family, 0.2, 0)["validation"]
+    label = np.where(family == family[validation[0]], "rare", "common")
     label[:10] = np.where(label[:10] == "rare", "rare", "other")
     table(ill=label, family=family)
     checked = run(*CHECK, "--groups", "family")

@@ -1,4 +1,4 @@
-"""`thrifty curve`: the frontier told, and the points or a picture in a file."""
+"""`thrifty curve`: the frontier printed, and the points or a plot in a file."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from thrifty.frontier.tasks import TASKS
+from thrifty.frontier.tasks import LEARNERS
 
 CURVE = ("curve", "table.csv", "--target", "ill", "--prices", "prices.csv", "--unit", "CAD")
 MISER = (*CURVE, "--learner", "greedy-miser")
 
 
-def test_the_frontier_is_told_and_the_points_are_written(run, folder) -> None:
+def test_the_frontier_is_printed_and_the_points_are_written(run, folder) -> None:
     result = run(*CURVE, "-o", "c.csv")
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
     assert "classification: 4 features, CAD 11.50 for all" in result.stdout
-    assert "48 rows that were held out" in result.stdout
+    assert "48 validation rows" in result.stdout
     assert "points: c.csv" in result.stdout
     frame = pd.read_csv("c.csv")
-    assert set(frame["learner"]) == set(TASKS["classification"].learners)
+    assert set(frame["learner"]) == set(LEARNERS["classification"])
     assert frame["bill"].is_monotonic_increasing and frame["bill"][0] == 0
     for quality in frame.loc[frame["frontier"], "accuracy"]:
         assert f"{quality:.4f}" in result.stdout
 
 
-def test_json_tells_all_points(run, folder) -> None:
+def test_json_has_all_points(run, folder) -> None:
     result = run(*MISER, "-o", "c.csv", "--json")
-    told = json.loads(result.stdout)
+    found = json.loads(result.stdout)
     assert result.stderr == ""
-    assert (told["task"], told["metric"], told["unit"]) == ("classification", "accuracy", "CAD")
-    assert (told["full"], told["output"]) == (11.5, "c.csv")
+    assert (found["task"], found["metric"], found["unit"]) == ("classification", "accuracy", "CAD")
+    assert (found["full"], found["output"]) == (11.5, "c.csv")
     frame = pd.read_csv("c.csv")
-    assert [point["bill"] for point in told["points"]] == frame["bill"].tolist()
-    assert [point["frontier"] for point in told["points"]] == frame["frontier"].tolist()
+    assert [point["bill"] for point in found["points"]] == frame["bill"].tolist()
+    assert [point["frontier"] for point in found["points"]] == frame["frontier"].tolist()
 
 
 @pytest.mark.parametrize(
     ("name", "start"), [("c.svg", b"<?xml"), ("c.png", b"\x89PNG"), ("C.SVG", b"<?xml")]
 )
-def test_a_picture_is_written_by_its_suffix(run, folder, name, start) -> None:
+def test_the_suffix_says_what_plot_is_written(run, folder, name, start) -> None:
     result = run(*MISER, "-o", name)
     assert result.exit_code == 0, result.stderr
-    assert f"picture: {name}" in result.stdout
+    assert f"plot: {name}" in result.stdout
     assert (folder / name).read_bytes().startswith(start)
 
 
-def test_the_same_call_draws_the_same_picture(run, folder) -> None:
+def test_the_same_call_writes_the_same_plot(run, folder) -> None:
     for name in ("a.svg", "b.svg"):
         run(*MISER, "-o", name)
     assert (folder / "a.svg").read_bytes() == (folder / "b.svg").read_bytes()
@@ -59,9 +59,9 @@ def test_options_reach_the_learners(run, table) -> None:
     table(ill=np.linspace(0, 1, 240), family=np.arange(240) // 10)
     options = ("--scoring", "neg_mean_squared_error", "--groups", "family", "--drop", "sex")
     result = run("curve", "table.csv", "--target", "ill", *options, "-o", "c.csv", "--json")
-    told = json.loads(result.stdout)
-    assert (told["task"], told["metric"]) == ("regression", "neg_mean_squared_error")
-    assert (told["full"], told["rows"] % 10) == (3.0, 0)
+    found = json.loads(result.stdout)
+    assert (found["task"], found["metric"]) == ("regression", "neg_mean_squared_error")
+    assert (found["full"], found["rows"] % 10) == (3.0, 0)
 
 
 def test_queries_are_ranked(run, table) -> None:
@@ -76,28 +76,28 @@ def test_queries_are_ranked(run, table) -> None:
 def test_a_finished_curve_is_not_traced_again(run, folder, monkeypatch) -> None:
     from thrifty import GreedyMiserClassifier
 
-    assert run(*MISER, "--resume", "cells", "-o", "a.csv").exit_code == 0
+    assert run(*MISER, "--resume", "curves", "-o", "a.csv").exit_code == 0
 
     def path(*args, **kwargs):
-        raise AssertionError("learnt again")
+        raise AssertionError("trained again")
 
     monkeypatch.setattr(GreedyMiserClassifier, "path", path)
-    result = run(*MISER, "--resume", "cells", "-o", "b.csv")
+    result = run(*MISER, "--resume", "curves", "-o", "b.csv")
     assert result.exit_code == 0, result.stderr
     assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
 
 
-def test_a_folder_of_other_settings_is_refused_and_left_as_it_was(run, folder) -> None:
-    run(*MISER, "--resume", "cells", "-o", "a.csv")
-    before = {path.name: path.read_bytes() for path in (folder / "cells").iterdir()}
-    result = run(*MISER, "--resume", "cells", "-o", "b.csv", "--seed", "1")
+def test_a_folder_of_other_settings_is_rejected_and_unchanged(run, folder) -> None:
+    run(*MISER, "--resume", "curves", "-o", "a.csv")
+    before = {path.name: path.read_bytes() for path in (folder / "curves").iterdir()}
+    result = run(*MISER, "--resume", "curves", "-o", "b.csv", "--seed", "1")
     assert (result.exit_code, result.stdout) == (3, "")
-    assert "its cells have seed 0, this run has 1" in result.stderr
+    assert "its jobs have seed 0, this run has 1" in result.stderr
     assert not (folder / "b.csv").exists()
-    assert {path.name: path.read_bytes() for path in (folder / "cells").iterdir()} == before
+    assert {path.name: path.read_bytes() for path in (folder / "curves").iterdir()} == before
 
 
-def test_a_folder_of_other_files_is_refused(run, folder, files) -> None:
+def test_a_folder_of_other_files_is_rejected(run, folder, files) -> None:
     (folder / "mine").mkdir()
     (folder / "mine" / "diary.txt").write_text("dear")
     before = files()
@@ -106,7 +106,7 @@ def test_a_folder_of_other_files_is_refused(run, folder, files) -> None:
     assert files() == before
 
 
-# --- refusals ----------------------------------------------------------------
+# --- errors ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_folder_of_other_files_is_refused(run, folder, files) -> None:
         (("-o", "c.csv", "--budget", "3"), "No such option"),
     ],
 )
-def test_a_wrong_option_is_told_before_any_work(run, folder, refused, arguments, words) -> None:
+def test_a_wrong_option_is_reported_before_any_work(run, folder, refused, arguments, words) -> None:
     refused(run(*CURVE, *arguments), words, code=2)
 
 
@@ -131,14 +131,14 @@ def test_a_wrong_option_is_told_before_any_work(run, folder, refused, arguments,
         (("--target", "il"), "did you mean 'ill'?"),
         (("--learner", "oracle"), "['oracle'] are not for classification"),
         (("--scoring", "r2"), "r2"),
-        (("--drop", "sex"), "'sex'"),  # which the price list still has
+        (("--drop", "sex"), "'sex'"),  # the price list still has it
     ],
 )
-def test_what_cannot_be_used_is_told(run, folder, refused, arguments, words) -> None:
-    refused(run(*CURVE, "-o", "c.csv", "--resume", "cells", *arguments), words)
+def test_wrong_inputs_are_reported(run, folder, refused, arguments, words) -> None:
+    refused(run(*CURVE, "-o", "c.csv", "--resume", "curves", *arguments), words)
 
 
-def test_a_file_that_cannot_be_written_leaves_the_old_one(run, folder, monkeypatch) -> None:
+def test_a_failed_write_keeps_the_old_file(run, folder, monkeypatch) -> None:
     (folder / "c.csv").write_bytes(b"old")
 
     def full(*args):

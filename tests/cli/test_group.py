@@ -1,4 +1,4 @@
-"""The command itself: help that comes at once, one message per error, exit codes."""
+"""The command itself: fast help, one message per error, exit codes."""
 
 from __future__ import annotations
 
@@ -11,46 +11,47 @@ import click
 import pytest
 
 from thrifty.cli import main
-from thrifty.cli.group import VERBS
+from thrifty.cli.group import COMMANDS
 from thrifty.errors import BudgetError, BundleError, DataError, PriceError, SourceError
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_is_there_and_says_what_the_list_says(verb) -> None:
-    command = main.get_command(click.Context(main), verb)
-    assert command is not None and command.name == verb
-    assert command.get_short_help_str(limit=200) == VERBS[verb]
-    assert command.help.split("\n\n")[0] == VERBS[verb]
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_exists_and_has_the_help_of_the_list(name) -> None:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None and command.name == name
+    assert command.get_short_help_str(limit=200) == COMMANDS[name]
+    assert command.help.split("\n\n")[0] == COMMANDS[name]
 
 
-def test_help_lists_the_verbs_and_the_exit_codes(run) -> None:
+def test_help_lists_the_commands_and_the_exit_codes(run) -> None:
     result = run("--help")
     assert result.exit_code == 0
-    for verb, what in VERBS.items():
-        assert f"{verb} " in result.stdout and what in result.stdout
+    for name, what in COMMANDS.items():
+        assert f"{name} " in result.stdout and what in result.stdout
     assert "130 interrupted" in result.stdout
 
 
-def test_help_imports_no_verb(modules_after) -> None:
+def test_help_imports_no_command(modules_after) -> None:
     loaded = modules_after("-m", "thrifty.cli", "--help")
-    assert not {f"thrifty.cli.{verb}" for verb in VERBS} & loaded
+    assert not {f"thrifty.cli.{name}" for name in COMMANDS} & loaded
     assert not {name.split(".")[0] for name in loaded} & {"numpy", "rich"}
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_help_of_a_verb_loads_nothing_heavy(verb, modules_after) -> None:
-    loaded = {name.split(".")[0] for name in modules_after("-m", "thrifty.cli", verb, "--help")}
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_loads_nothing_heavy(name, modules_after) -> None:
+    modules = modules_after("-m", "thrifty.cli", name, "--help")
+    loaded = {module.split(".")[0] for module in modules}
     assert not loaded & {"sklearn", "numba", "scipy", "pandas", "matplotlib"}
 
 
-def test_the_version_is_told(run) -> None:
+def test_the_version_is_printed(run) -> None:
     import thrifty
 
     assert run("--version").stdout == f"thrifty, version {thrifty.__version__}\n"
 
 
 @pytest.mark.parametrize("arguments", [("fti",), ("fit",), ("inspect", "absent.thrifty")])
-def test_a_wrong_call_is_2(run, folder, arguments) -> None:
+def test_a_usage_error_exits_with_2(run, folder, arguments) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert "Error" in result.stderr and result.stdout == ""
@@ -90,7 +91,7 @@ def test_debug_shows_where_an_error_comes_from(run, folder) -> None:
     assert debug.stderr.endswith(plain.stderr)
 
 
-def test_a_warning_is_told_once(run, model, monkeypatch) -> None:
+def test_a_warning_is_printed_once(run, model, monkeypatch) -> None:
     import warnings
 
     from thrifty.bundle import describe
@@ -107,13 +108,13 @@ def test_a_warning_is_told_once(run, model, monkeypatch) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
-def test_an_interrupted_question_is_130(model, fresh) -> None:
+def test_an_interrupted_question_exits_with_130(model, fresh) -> None:
     command = [sys.executable, "-m", "thrifty.cli", "ask", str(model)]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen(command, env=fresh, **pipes) as process:
-        while process.stdout.read(1) not in (b">", b""):  # until it waits for an answer
+        while process.stdout.read(1) not in (b">", b""):  # until it waits for input
             pass
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert told.strip() == b"interrupted"
+    assert errors.strip() == b"interrupted"

@@ -18,7 +18,7 @@ from thrifty.model.short_circuit.short_circuit import ShortCircuit
 
 @pytest.fixture
 def call(monkeypatch):
-    """Call the verb by itself."""
+    """Run the command by itself."""
     monkeypatch.setitem(thrifty.model.KINDS, ShortCircuit.kind, ShortCircuit)
     return lambda *arguments: CliRunner().invoke(import_model, [str(a) for a in arguments])
 
@@ -54,15 +54,15 @@ def test_prices_come_from_a_file_and_bills_never_rise(call, folder, booster):
     result = call(
         "model.txt", "-o", "quick.thrifty", "--prices", "three.csv", "--short-circuit", "--json"
     )
-    told = json.loads(result.stdout)
-    assert told["kind"] == "short-circuit" and told["full"] == 9.0 and told["trees"] == 12
+    found = json.loads(result.stdout)
+    assert (found["kind"], found["full"], found["trees"]) == ("short-circuit", 9.0, 12)
     whole, quick = load("whole.thrifty"), load("quick.thrifty")
     np.testing.assert_array_equal(quick.predict(X), whole.predict(X))
     assert (quick.bill(X) <= whole.bill(X)).all()
     assert quick.bill(X).mean() < whole.bill(X).mean()
 
 
-def test_values_need_a_tolerance(call, folder, frame):
+def test_short_circuiting_a_regression_needs_a_tolerance(call, folder, frame):
     model, X = save(folder, frame, "regression", frame["chol"] + frame["age"])
     refused = call("model.txt", "-o", "m.thrifty", "--short-circuit")
     assert isinstance(refused.exception, DataError) and "tolerance" in str(refused.exception)
@@ -71,11 +71,11 @@ def test_values_need_a_tolerance(call, folder, frame):
     assert np.abs(load("m.thrifty").predict(X) - model.predict(X)).max() <= 0.5
 
 
-def test_a_tolerance_alone_is_a_mistake_of_usage(call, booster):
+def test_a_tolerance_alone_is_a_usage_error(call, booster):
     assert call("model.txt", "-o", "m.thrifty", "--tolerance", "1").exit_code == 2
 
 
-def test_other_files_and_prices_are_refused(call, folder, booster):
+def test_other_files_and_prices_are_rejected(call, folder, booster):
     assert isinstance(call("table.csv", "-o", "m.thrifty").exception, DataError)
     assert isinstance(
         call("model.txt", "-o", "m.thrifty", "--prices", "prices.csv").exception, PriceError

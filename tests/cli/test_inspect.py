@@ -1,4 +1,4 @@
-"""`thrifty inspect`: what the file says, without building the model."""
+"""`thrifty inspect`: what a model file contains, without building the model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from thrifty import GreedyMiserRegressor
 
 
-def test_the_file_is_told(run, model) -> None:
+def test_the_contents_are_printed(run, model) -> None:
     result = run("inspect", model)
     assert result.exit_code == 0
     for words in ("forest", "predicts: no, yes", "CAD 11.50 for all 4 features", "budget: 20.0",
@@ -17,15 +17,15 @@ def test_the_file_is_told(run, model) -> None:
         assert words in result.stdout
 
 
-def test_json_tells_the_same(run, model) -> None:
-    told = json.loads(run("inspect", model, "--json").stdout)
-    assert told["kind"] == "forest" and told["classes"] == ["no", "yes"]
-    assert told["groups"] == {"blood": 2.0} and told["unit"] == "CAD"
-    sex = next(feature for feature in told["features"] if feature["name"] == "sex")
+def test_json_has_the_same_contents(run, model) -> None:
+    contents = json.loads(run("inspect", model, "--json").stdout)
+    assert contents["kind"] == "forest" and contents["classes"] == ["no", "yes"]
+    assert contents["groups"] == {"blood": 2.0} and contents["unit"] == "CAD"
+    sex = next(feature for feature in contents["features"] if feature["name"] == "sex")
     assert sex == {"name": "sex", "categories": ["female", "male"], "price": 0.5, "group": None}
-    assert told["knob"].keys() == {"penalty", "trees"}
-    assert told["provenance"]["budget"] == 20.0
-    assert told["bytes"] == model.stat().st_size
+    assert contents["knob"].keys() == {"penalty", "trees"}
+    assert contents["provenance"]["budget"] == 20.0
+    assert contents["bytes"] == model.stat().st_size
 
 
 def test_no_model_is_built(run, model, monkeypatch) -> None:
@@ -38,7 +38,7 @@ def test_no_model_is_built(run, model, monkeypatch) -> None:
     assert run("inspect", model).exit_code == 0
 
 
-def test_a_model_without_names_and_classes_is_told(run, folder) -> None:
+def test_a_model_without_names_and_classes_is_shown(run, folder) -> None:
     X = np.linspace(0, 1, 100).reshape(-1, 2)
     GreedyMiserRegressor(n_estimators=2).fit(X, X[:, 0]).save("m.thrifty")
     result = run("inspect", "m.thrifty")
@@ -47,7 +47,7 @@ def test_a_model_without_names_and_classes_is_told(run, folder) -> None:
     assert json.loads(run("inspect", "m.thrifty", "--json").stdout)["classes"] is None
 
 
-def test_names_with_brackets_are_no_markup(run, folder, frame) -> None:
+def test_brackets_in_names_are_not_markup(run, folder, frame) -> None:
     X = frame[["age", "chol"]].rename(columns={"age": "[red]age[/red]"})
     GreedyMiserRegressor(n_estimators=2).fit(X, frame["fbs"]).save("m.thrifty")
     assert "[red]age[/red]" in run("inspect", "m.thrifty").stdout

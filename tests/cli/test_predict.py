@@ -15,15 +15,15 @@ from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, load
 def test_predictions_are_those_of_the_model(run, model, frame) -> None:
     result = run("predict", model, "table.csv", "--proba", "--bill")
     assert result.exit_code == 0, result.stderr
-    told = pd.read_csv(io.StringIO(result.stdout))
+    found = pd.read_csv(io.StringIO(result.stdout))
     predictor = load(model)
-    assert list(told.columns) == ["prediction", "proba_no", "proba_yes", "bill"]
-    assert told["prediction"].tolist() == predictor.predict(frame).tolist()
-    assert np.array_equal(told["bill"], predictor.bill(frame))
-    assert np.array_equal(told[["proba_no", "proba_yes"]], predictor.predict_proba(frame))
+    assert list(found.columns) == ["prediction", "proba_no", "proba_yes", "bill"]
+    assert found["prediction"].tolist() == predictor.predict(frame).tolist()
+    assert np.array_equal(found["bill"], predictor.bill(frame))
+    assert np.array_equal(found[["proba_no", "proba_yes"]], predictor.predict_proba(frame))
 
 
-def test_a_file_is_written_and_summed_up(run, model, folder, frame) -> None:
+def test_a_file_is_written_and_summarized(run, model, folder, frame) -> None:
     result = run("predict", model, "table.csv", "-o", "out.csv")
     assert result.exit_code == 0
     mean = load(model).bill(frame).mean()
@@ -33,11 +33,11 @@ def test_a_file_is_written_and_summed_up(run, model, folder, frame) -> None:
     assert not list(folder.glob(".*"))
 
 
-def test_json_tells_predictions_and_bills(run, model, frame) -> None:
-    told = json.loads(run("predict", model, "table.csv", "--bill", "--json").stdout)
-    assert told["rows"] == 240 and told["unit"] == "CAD"
-    assert told["prediction"] == load(model).predict(frame).tolist()
-    assert np.mean(told["bill"]) == pytest.approx(told["mean_bill"])
+def test_json_has_predictions_and_bills(run, model, frame) -> None:
+    found = json.loads(run("predict", model, "table.csv", "--bill", "--json").stdout)
+    assert found["rows"] == 240 and found["unit"] == "CAD"
+    assert found["prediction"] == load(model).predict(frame).tolist()
+    assert np.mean(found["bill"]) == pytest.approx(found["mean_bill"])
     short = json.loads(run("predict", model, "table.csv", "-o", "out.csv", "--json").stdout)
     assert short["output"] == "out.csv" and "prediction" not in short
 
@@ -59,7 +59,7 @@ def test_labels_that_look_like_numbers_stay_labels(run, folder) -> None:
 
 
 @pytest.mark.parametrize("labels", [(1, 2), (0.5, 1.5), (False, True)])
-def test_labels_that_are_no_text_are_matched(run, folder, labels) -> None:
+def test_labels_that_are_not_text_are_matched(run, folder, labels) -> None:
     column = pd.Categorical.from_codes(np.arange(80) % 2, categories=list(labels))
     X = pd.DataFrame({"stage": column})
     y = np.where(np.arange(80) % 2, "late", "early")
@@ -70,14 +70,14 @@ def test_labels_that_are_no_text_are_matched(run, folder, labels) -> None:
     assert result.stdout.split() == ["prediction", "early", "late"]
 
 
-def test_a_label_never_seen_is_a_warning(run, model, folder, frame) -> None:
+def test_an_unknown_category_is_a_warning(run, model, folder, frame) -> None:
     frame.assign(sex="other").to_csv(folder / "new.csv", index=False)
     result = run("predict", model, "new.csv")
     assert result.exit_code == 0
     assert result.stderr.count("Warning: categories never seen") == 1
 
 
-def test_missing_columns_are_told_with_near_matches(run, model, folder, frame) -> None:
+def test_missing_columns_are_reported_with_similar_names(run, model, folder, frame) -> None:
     frame.rename(columns={"chol": "cholesterol", "age": "agee"}).to_csv("new.csv", index=False)
     result = run("predict", model, "new.csv", "-o", "out.csv")
     assert result.exit_code == 3
@@ -85,7 +85,7 @@ def test_missing_columns_are_told_with_near_matches(run, model, folder, frame) -
     assert not (folder / "out.csv").exists()
 
 
-def test_text_in_a_column_of_numbers_is_told(run, model, frame) -> None:
+def test_text_in_a_numeric_column_is_reported(run, model, frame) -> None:
     frame["chol"] = ["abc", *map(str, range(239))]
     frame.to_csv("new.csv", index=False)
     result = run("predict", model, "new.csv")
@@ -93,7 +93,7 @@ def test_text_in_a_column_of_numbers_is_told(run, model, frame) -> None:
     assert "'chol'" in result.stderr and "'abc' in row 0" in result.stderr
 
 
-def test_a_model_of_values_has_no_probabilities(run, folder, frame) -> None:
+def test_a_regression_has_no_probabilities(run, folder, frame) -> None:
     X = frame[["age", "chol"]]
     GreedyMiserRegressor(n_estimators=5).fit(X, frame["fbs"]).save("m.thrifty")
     assert run("predict", "m.thrifty", "table.csv").exit_code == 0
@@ -109,7 +109,7 @@ def test_inputs_are_not_overwritten(run, model) -> None:
     assert model.read_bytes() == before
 
 
-def test_a_damaged_model_is_1(run, model) -> None:
+def test_a_damaged_model_exits_with_1(run, model) -> None:
     model.write_bytes(model.read_bytes()[:100])
     result = run("predict", model, "table.csv")
     assert result.exit_code == 1

@@ -1,8 +1,9 @@
-"""`thrifty report`: a page about a saved model on labelled rows."""
+"""`thrifty report`: a page about a saved model on labeled rows."""
 
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -18,27 +19,28 @@ def report(run, model):
     return call
 
 
-def test_the_page_is_written_and_told(report, folder) -> None:
+def test_the_page_is_written_and_summarized(report, folder) -> None:
     result = report("-o", "p.html")
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
-    assert "on 240 rows: CAD " in result.stdout and "report: p.html" in result.stdout
+    assert re.search(r"On 240 rows: [\d.]+ CAD per example, accuracy [\d.]+%", result.stdout)
+    assert "report: p.html" in result.stdout
     html = (folder / "p.html").read_text()
-    assert "<h1>ill, told by model.thrifty</h1>" in html and "table.csv" in html
+    assert "<h1>ill, predicted by model.thrifty</h1>" in html and "table.csv" in html
 
 
 def test_the_figures_are_those_of_the_model(report, frame) -> None:
-    told = json.loads(report("-o", "p.html", "--json").stdout)
+    facts = json.loads(report("-o", "p.html", "--json").stdout)
     predictor = load("model.thrifty")
-    assert told["report"] == "p.html"
-    assert told["asked"]["rows"] == {"test": 240}
-    assert told["bills"]["mean"] == predictor.bill(frame).mean()
+    assert facts["report"] == "p.html"
+    assert facts["settings"]["rows"] == {"test": 240}
+    assert facts["bills"]["mean"] == predictor.bill(frame).mean()
     right = (predictor.predict(frame) == frame["ill"]).sum()
-    assert np.trace(told["confusion"]["rows"]) == right
+    assert np.trace(facts["confusion"]["rows"]) == right
 
 
 def test_labels_are_read_as_the_model_has_them(run, folder, frame) -> None:
-    # Text that looks like numbers, and truth values, are not what a CSV file says they are.
+    # A CSV file cannot tell text from numbers and booleans; the model can.
     X = frame[["chol", "fbs"]]
     for labels in (["01", "02"], [False, True], [1, 2], [1.0, 2.0]):
         y = np.where(X["chol"] > 0, labels[1], labels[0])
@@ -50,7 +52,7 @@ def test_labels_are_read_as_the_model_has_them(run, folder, frame) -> None:
         assert np.sum(json.loads(result.stdout)["confusion"]["rows"]) == 240
 
 
-def test_values_are_reported(run, folder, frame) -> None:
+def test_a_regression_is_reported(run, folder, frame) -> None:
     X = frame[["chol", "fbs"]]
     GreedyMiserRegressor(n_estimators=20).fit(X, X["chol"]).save("m.thrifty")
     result = run("report", "m.thrifty", "table.csv", "--target", "chol", "-o", "p.html")
@@ -58,7 +60,7 @@ def test_values_are_reported(run, folder, frame) -> None:
     assert "r2 " in result.stdout
 
 
-def test_an_order_needs_the_queries(run, table) -> None:
+def test_a_ranking_needs_the_queries(run, table) -> None:
     table(ill=np.arange(240) % 3, q=np.repeat(np.arange(24), 10))
     run("fit", "table.csv", "--target", "ill", "--qid", "q", "--budget", "9", "-o", "m.thrifty")
     command = ("report", "m.thrifty", "table.csv", "--target", "ill", "-o", "p.html")
@@ -68,7 +70,7 @@ def test_an_order_needs_the_queries(run, table) -> None:
     assert "--qid: ranking needs the query of each row" in result.stderr
 
 
-def test_a_ranker_that_was_saved_by_itself_is_one(run, table, frame) -> None:
+def test_a_ranker_that_was_saved_by_itself_is_recognized(run, table, frame) -> None:
     grade, query = np.arange(240) % 3, np.repeat(np.arange(24), 10)
     table(ill=grade, q=query)
     X = frame[["age", "chol"]]
@@ -79,10 +81,10 @@ def test_a_ranker_that_was_saved_by_itself_is_one(run, table, frame) -> None:
     assert "ndcg@5" in result.stdout
 
 
-# --- refusals ----------------------------------------------------------------
+# --- errors ------------------------------------------------------------------
 
 
-def test_labels_that_the_model_does_not_know_are_told(report, table) -> None:
+def test_unknown_labels_are_a_warning(report, table) -> None:
     table(ill=["yes", "no", "maybe"] * 80)
     result = report("-o", "p.html")
     assert result.exit_code == 0
@@ -94,16 +96,14 @@ def test_labels_that_the_model_does_not_know_are_told(report, table) -> None:
     [
         ({}, ("--target", "il"), ["no column 'il'", "did you mean 'ill'?"]),
         ({}, ("--target", "il", "--qid", "agee"), ["2 problems", "'il'", "did you mean 'age'?"]),
-        ({}, ("--qid", "age"), ["--qid: the model ranks nothing; leave it out"]),
+        ({}, ("--qid", "age"), ["--qid: the model is not a ranker; omit it"]),
         ({"ill": [None, "yes"] * 120}, (), ["'ill' has no value in row 0 (120 such rows)"]),
         ({"ill": "7"}, (), ["'ill' has none of the model's classes ['no', 'yes']"]),
         ({"chol": "high"}, (), ["'chol'", "'high'"]),
     ],
     ids=["target", "two", "qid", "gap", "classes", "text"],
 )
-def test_rows_that_cannot_be_used_are_told(
-    report, table, folder, columns, arguments, words
-) -> None:
+def test_unusable_rows_are_reported(report, table, folder, columns, arguments, words) -> None:
     table(**columns)
     result = report("-o", "p.html", *arguments)
     assert (result.exit_code, result.stdout) == (3, "")
@@ -112,7 +112,7 @@ def test_rows_that_cannot_be_used_are_told(
     assert not (folder / "p.html").exists()
 
 
-def test_no_rows_are_told(report, folder) -> None:
+def test_an_empty_table_is_rejected(report, folder) -> None:
     (folder / "table.csv").write_text("age,chol,fbs,sex,ill\n")
     result = report("-o", "p.html")
     assert result.exit_code == 3 and not (folder / "p.html").exists()
@@ -126,14 +126,14 @@ def test_no_rows_are_told(report, folder) -> None:
         (("-o", "absent/p.html"), "There is no folder"),
     ],
 )
-def test_a_wrong_option_is_told_before_any_work(report, files, arguments, words) -> None:
+def test_a_wrong_option_is_reported_before_any_work(report, files, arguments, words) -> None:
     before = files()
     result = report(*arguments)
     assert result.exit_code == 2 and words in result.stderr
     assert files() == before
 
 
-def test_a_file_that_is_no_model_is_1(run, folder) -> None:
+def test_a_file_that_is_not_a_model_exits_with_1(run, folder) -> None:
     (folder / "odd.thrifty").write_bytes(b"no model")
     result = run("report", "odd.thrifty", "table.csv", "--target", "ill", "-o", "p.html")
     assert result.exit_code == 1 and not (folder / "p.html").exists()

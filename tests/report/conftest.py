@@ -1,6 +1,12 @@
-"""A fit to report on, with names that a careless page would trip over."""
+"""A fit to report on, with names that a careless page would trip over.
+
+Tests of this folder can import `report_models`.
+"""
 
 from __future__ import annotations
+
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,6 +14,8 @@ import pytest
 
 from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, Prices
 from thrifty.frontier import BudgetFit, fit_budget
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 ROWS = 300
 RNG = np.random.default_rng(5)

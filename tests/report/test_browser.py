@@ -1,7 +1,6 @@
-"""The page in a real browser: it is drawn, it follows light, dark and paper, and needs no network.
+"""The page in a real browser: it renders in light mode, dark mode and print, without network.
 
-Chromium comes from the packages of the system. Where there is none the tests are skipped and say
-so; where CI is set they fail, since a page that no browser has shown is not finished.
+The tests need Chromium. Without it they are skipped, or fail where CI is set.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from thrifty.report import facts, page, write
+from thrifty.report import fit_facts, render_page, write_page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-# No sandbox, as tests may run as root in a container; every name resolves to nothing.
+# No sandbox, since tests may run as root in a container; every host name fails to resolve.
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
          "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND")  # fmt: skip
 DARK = "--blink-settings=preferredColorScheme=0"
@@ -27,7 +26,7 @@ DARK = "--blink-settings=preferredColorScheme=0"
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """Run Chromium with some flags on an address."""
+    """Run Chromium with some arguments and return what it prints."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None and os.environ.get("CI"):
         pytest.fail(f"CI must show the page in a browser, and there is none of {NAMES}")
@@ -46,7 +45,7 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(found, tmp_path_factory) -> str:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    write(page(facts(found, title="Heart & <soul>")), path)
+    write_page(render_page(fit_facts(found, title="Heart & <soul>")), path)
     return path.as_uri()
 
 
@@ -58,8 +57,8 @@ def shot(browser, address: str, path: Path, width: int, *flags: str) -> np.ndarr
 def test_the_browser_reads_the_page_as_it_was_written(browser, address) -> None:
     dom = browser("--dump-dom", address)
     headings = re.findall(r"<h2>([^<]+)</h2>", dom)
-    assert headings[:2] == ["What was asked", "What was found"]
-    assert {"Cost and quality", "Calibration", "Right and wrong", "Examples"} <= {*headings}
+    assert headings[:2] == ["Settings", "Result"]
+    assert {"Cost/quality curve", "Calibration", "Confusion matrix", "Examples"} <= {*headings}
     assert dom.count("<svg") == 2 and "Heart &amp; &lt;soul&gt;" in dom
 
 
@@ -74,12 +73,12 @@ def test_the_page_fills_wide_and_narrow_windows(browser, address, tmp_path, widt
     assert not ink[:, -4:].any()
 
 
-def test_the_page_is_light_or_dark_as_the_reader_likes(browser, address, tmp_path) -> None:
+def test_the_page_follows_light_and_dark_mode(browser, address, tmp_path) -> None:
     light = shot(browser, address, tmp_path / "light.png", 900)
     dark = shot(browser, address, tmp_path / "dark.png", 900, DARK)
     assert np.median(light) > 0.95
     assert np.median(dark) < 0.2
-    # What is written stands out on both.
+    # The text stands out in both.
     assert light.min() < 0.3 and dark.max() > 0.7
 
 
@@ -90,7 +89,7 @@ def test_the_curve_is_drawn_in_the_colors_of_the_page(browser, address, tmp_path
     assert near.sum() > 200
 
 
-def test_the_page_goes_on_paper(browser, address, tmp_path) -> None:
+def test_the_page_can_be_printed(browser, address, tmp_path) -> None:
     path = tmp_path / "report.pdf"
     browser(f"--print-to-pdf={path}", address)
     data = path.read_bytes()

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
+from report_models import LINEAR_PRICES
 
-from thrifty.report import facts, facts_of, page, write
+from thrifty import GreedyMiserRegressor, SubmodularTreeClassifier
+from thrifty.learn.dataset import ValidationSet
+from thrifty.report import fit_facts, predictor_facts, render_page, write_page
+from thrifty.report.page import calibration_chart, frontier_chart
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
-# Shapes that SVG closes at once.
+# Shapes that are empty elements in SVG.
 EMPTY_SHAPES = {"path", "use", "rect"}
 
 
@@ -49,19 +54,19 @@ def read(html: str) -> Reader:
 
 @pytest.fixture(scope="module")
 def html(found) -> str:
-    return page(facts(found, title="Heart & <soul>", note="Prices are made up."))
+    return render_page(fit_facts(found, title="Heart & <soul>", note="Prices are made up."))
 
 
 @pytest.mark.parametrize("name", ["found", "frugal", "regression"])
 def test_every_tag_is_closed(name, request) -> None:
-    html = page(facts(request.getfixturevalue(name)))
+    html = render_page(fit_facts(request.getfixturevalue(name)))
     assert html.startswith("<!DOCTYPE html>")
     tags = [tag for tag, _ in read(html).tags]
     assert tags.count("svg") == (1 if name == "regression" else 2)
     assert {"title", "h1", "table", "style"} <= set(tags)
 
 
-def test_ids_are_there_once(html) -> None:
+def test_ids_are_unique(html) -> None:
     ids = [attrs["id"] for _, attrs in read(html).tags if "id" in attrs]
     assert len(ids) == len(set(ids))
     used = re.findall(r'(?:href="#|url\(#)([\w.-]+)', html)
@@ -85,7 +90,8 @@ def test_names_and_labels_are_text_and_not_markup(html) -> None:
 
 def test_the_page_is_small_and_the_same_every_time(found, html) -> None:
     assert len(html.encode()) < 500_000
-    assert page(facts(found, title="Heart & <soul>", note="Prices are made up.")) == html
+    again = fit_facts(found, title="Heart & <soul>", note="Prices are made up.")
+    assert render_page(again) == html
 
 
 def test_colors_are_those_of_the_page(html) -> None:
@@ -95,39 +101,59 @@ def test_colors_are_those_of_the_page(html) -> None:
     assert "prefers-color-scheme: dark" in html and "@media print" in html
 
 
-def test_the_story_is_on_the_page(html, found) -> None:
-    told = facts(found)
+def test_the_facts_are_on_the_page(html, found) -> None:
+    facts = fit_facts(found)
     words = re.sub(r"\s+", " ", " ".join(read(html).words))
-    for wanted in (told["headline"], told["examples"][0]["story"], found.data, "budget", "chosen",
+    for wanted in (facts["headline"], facts["examples"][0]["story"], found.data, "budget", "chosen",
                    "all features fetched", "plain boosting", "Prices are made up."):  # fmt: skip
         assert wanted in words
 
 
 def test_a_predictor_alone_has_a_page_too(found) -> None:
-    html = page(facts_of(found.predictor, found.test, title="This month"))
+    html = render_page(predictor_facts(found.predictor, found.test, title="This month"))
     words = " ".join(read(html).words)
-    assert "This month" in words and "Calibration" in words and "Right and wrong" in words
-    assert "The points of the frontier" not in words
+    assert "This month" in words and "Calibration" in words and "Confusion matrix" in words
+    assert "Pareto frontier" not in words and "Result" not in words
 
 
 def test_a_budget_far_beyond_the_curve_does_not_squeeze_it(regression) -> None:
-    ticks = re.findall(r"<text[^>]*>([\d.]+)</text>", page(facts(regression)))
+    ticks = re.findall(r"<text[^>]*>([\d.]+)</text>", render_page(fit_facts(regression)))
     assert max(map(float, ticks)) < 100
 
 
-def test_a_page_is_put_in_place_whole(tmp_path) -> None:
+def test_a_page_is_written_whole(tmp_path) -> None:
     path = tmp_path / "report.html"
-    write("old", path)
-    write("new", path)
+    write_page("old", path)
+    write_page("new", path)
     assert path.read_text() == "new"
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
-def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path) -> None:
+def test_a_failed_write_leaves_nothing(tmp_path) -> None:
     with pytest.raises(OSError):
-        write("new", tmp_path / "absent" / "report.html")
+        write_page("new", tmp_path / "absent" / "report.html")
     folder = tmp_path / "folder"
     (folder / "inside").mkdir(parents=True)
     with pytest.raises(OSError):
-        write("new", folder)
+        write_page("new", folder)
     assert [file.name for file in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_tree_of_linear_models_is_listed_node_by_node() -> None:
+    table = np.random.default_rng(0).normal(size=(400, 4))
+    y = np.where(table[:, 0] + 0.2 * table[:, 1] > 0, "yes", "<no>")
+    model = SubmodularTreeClassifier(LINEAR_PRICES, node_budget=3, max_depth=3).fit(table, y)
+    rows = ValidationSet.for_predictor(model.predictor_, "classification", table, y)
+    html = render_page(predictor_facts(model.predictor_, rows))
+    assert "<h2>Tree</h2>" in html and "up to the threshold of 0" in html
+    other = GreedyMiserRegressor(n_estimators=3).fit(table, table[:, 0])
+    rows = ValidationSet.for_predictor(other.predictor_, "regression", table, table[:, 0])
+    assert "<h2>Tree</h2>" not in render_page(predictor_facts(other.predictor_, rows))
+
+
+def test_charts_describe_themselves(found) -> None:
+    facts = fit_facts(found)
+    assert "points on the frontier, the chosen one at" in frontier_chart(facts)
+    chart = calibration_chart(facts)
+    assert 'aria-label="accuracy against confidence"' in chart
+    assert "perfectly calibrated" in chart and f"all: {found.sets.sizes['test']} rows" in chart

@@ -1,4 +1,4 @@
-"""`python -m thrifty.cli` is `thrifty`."""
+"""Makes `python -m thrifty.cli` the same as `thrifty`."""
 
 from __future__ import annotations
 

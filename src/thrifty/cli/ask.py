@@ -1,4 +1,4 @@
-"""`thrifty ask`: one example, question by question."""
+"""`thrifty ask`: predict one example interactively, one question at a time."""
 
 from __future__ import annotations
 
@@ -10,99 +10,104 @@ from typing import TYPE_CHECKING
 import click
 
 from thrifty.cli.console import show_json
+from thrifty.cli.options import FILE
 from thrifty.errors import DataError, SourceError
 
 if TYPE_CHECKING:
-    from thrifty.serve import Interview
+    from thrifty.serve import Interview, Question
 
-__all__ = ["ask"]
+__all__ = ["ask", "format_prediction", "format_question"]
 
 HELP = """\
-  VALUE          the value of the feature in question ('VALUE' if it reads like a command)
-  ?              it was paid for and came back empty
-  skip           go on without it
-  known VALUE    its value was known before, free of charge
-  NAME=VALUE     the value of another feature
-  others         what else could be told now
-  stop           end here with the best answer so far"""
+  VALUE          value of the requested feature ('VALUE' if it looks like a command)
+  ?              the feature was paid for, but its value is missing
+  skip           continue without this feature
+  known VALUE    the value was known before, free of charge
+  NAME=VALUE     value of another feature
+  others         list the other features that can be given now
+  stop           stop here with the best prediction so far"""
 
 
-def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    for value in values:
-        if "=" not in value:
-            raise click.BadParameter(f"'{value}' is not of the form NAME=VALUE.")
-    return values
-
-
-@click.command(short_help="Predict one example, question by question.")
-@click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--known", multiple=True, callback=_pairs, metavar="NAME=VALUE",
-              help="A value that is at hand, free of charge; repeatable.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, the rest aside.")
+@click.command(short_help="Predict one example interactively.")
+@click.argument("model", type=FILE)
+@click.option("--known", multiple=True, metavar="NAME=VALUE",
+              help="A value that is known already, free of charge; repeatable.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True,
+              help="Print the result as JSON and the questions on stderr.")  # fmt: skip
 def ask(model: Path, known: tuple[str, ...], as_json: bool) -> None:
-    """Predict one example, question by question.
+    """Predict one example interactively.
 
-    Each question comes with its price and the best answer so far. Type a value, or 'help'. Values
-    are read from standard input, a line each.
+    Requests one feature at a time, with its price and the best prediction so far. Answers are read
+    from standard input, one per line; 'help' lists what can be typed.
     """
+    for pair in known:
+        if "=" not in pair:
+            raise click.BadParameter(f"'{pair}' is not NAME=VALUE.", param_hint="--known")
     from thrifty.bundle import load
-    from thrifty.cli.story import show_best, show_end, show_question
+    from thrifty.costs.money import money
     from thrifty.serve import Interview
 
     predictor = load(model)
     unit = predictor.prices.unit
     interview = Interview(predictor, known)
-    click.echo("type a value, ? for one that came back empty, or help", err=as_json)
+    click.echo("Type a value, ? if it is missing, or help.", err=as_json)
     while question := interview.question:
-        show_best(interview, unit, err=as_json)
-        show_question(question, unit, err=as_json)
-        _take(interview, _line(question.feature, as_json), unit, as_json)
+        spent = money(interview.receipt.total, unit)
+        click.echo(f"  best so far: {format_prediction(interview)}; spent {spent}", err=as_json)
+        click.echo(f"{format_question(question, unit)}\n> ", nl=False, err=as_json)
+        line = sys.stdin.readline()
+        if not line:
+            click.echo(err=as_json)
+            raise SourceError(
+                f"feature {question.feature!r}: the input ended too early; "
+                "'stop' stops with the best prediction so far"
+            )
+        if not sys.stdin.isatty():
+            click.echo(line.rstrip("\n"), err=as_json)  # a transcript reads like a session
+        try:
+            _execute(interview, line.strip(), unit, as_json)
+        except DataError as error:
+            click.echo(f"  {error}", err=True)  # and the question is repeated
     if as_json:
-        show_json(_result(interview))
-    else:
-        show_end(interview)
-
-
-def _line(feature: str | int, err: bool) -> str:
-    click.echo("> ", nl=False, err=err)
-    line = sys.stdin.readline()
-    if not line:
-        click.echo(err=err)
-        raise SourceError(
-            f"feature {feature!r}: the input ended before the questions did; "
-            "'stop' ends them with the best answer so far"
+        show_json(
+            {
+                "prediction": interview.best,
+                "probability": interview.probability,
+                "receipt": asdict(interview.receipt),
+            }
         )
-    if not sys.stdin.isatty():
-        click.echo(line.rstrip("\n"), err=err)  # so that a transcript reads like a session
-    return line.strip()
+    else:
+        click.echo(f"prediction: {format_prediction(interview)}\n{interview.receipt}")
 
 
-def _take(interview: Interview, line: str, unit: str, err: bool) -> None:
-    """Do what one line says; what cannot be done is told, and the question stays."""
-    from thrifty.cli.story import show_question
-
+def _execute(interview: Interview, line: str, unit: str, err: bool) -> None:
+    """Execute one line of input: a command, or a value that the interview takes."""
     word, _, rest = line.partition(" ")
-    try:
-        if line in ("", "help"):
-            click.echo(HELP, err=err)
-        elif line == "others":
-            for other in interview.others:
-                show_question(other, unit, err=err)
-        elif line == "skip":
-            interview.skip()
-        elif line == "stop":
-            interview.stop()
-        elif word == "known" and rest:
-            interview.know(*interview.pair(rest))
-        else:
-            interview.tell(*interview.pair(line))
-    except DataError as error:
-        click.echo(f"  {error}", err=True)
+    if line in ("", "help"):
+        click.echo(HELP, err=err)
+    elif line == "others":
+        for question in interview.others:
+            click.echo(format_question(question, unit), err=err)
+    elif line == "skip":
+        interview.skip()
+    elif line == "stop":
+        interview.stop()
+    elif word == "known" and rest:
+        interview.know(*interview.pair(rest))
+    else:
+        interview.tell(*interview.pair(line))
 
 
-def _result(interview: Interview) -> dict[str, object]:
-    return {
-        "answer": interview.best,
-        "probability": interview.probability,
-        "receipt": asdict(interview.receipt),
-    }
+def format_question(question: Question, unit: str) -> str:
+    """Format a requested feature: its name, its labels if it has any, and its price."""
+    from thrifty.costs.money import money
+
+    labels = f" ({', '.join(map(str, question.labels))})" if question.labels else ""
+    return f"{question.feature}{labels}, {money(question.price, unit)}"
+
+
+def format_prediction(interview: Interview) -> str:
+    """Format the best prediction so far, with its probability if there are classes."""
+    if interview.probability is None:
+        return f"{interview.best:.6g}"
+    return f"{interview.best} (probability {interview.probability:.2f})"

@@ -1,85 +1,84 @@
-"""`thrifty check`: a dry run of `thrifty fit`."""
+"""`thrifty check`: check the inputs of `thrifty fit` and estimate how long it would take."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from thrifty.cli.console import progress, show_json, show_table
-from thrifty.cli.options import Asked, Material, finite, read, training_options
+from thrifty.cli.console import progress, show_json, show_settings, show_table
+from thrifty.cli.options import (
+    JSON,
+    TrainingOptions,
+    finite,
+    read_training_data,
+    training_options,
+)
 
-__all__ = ["check"]
+__all__ = ["check", "format_duration"]
 
 
-@click.command(short_help="Tell what a fit would do, without doing it.")
+@click.command(short_help="Check the inputs of a fit and estimate its duration.")
 @training_options
 @click.option("--budget", type=click.FloatRange(min=0), callback=finite, metavar="B",
-              help="What an example may cost on average.")  # fmt: skip
+              help="Largest mean cost per example.")  # fmt: skip
 @click.option("--cap", type=click.FloatRange(min=0), callback=finite, metavar="C",
-              help="What no example may ever cost more than.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check(asked: Asked, budget: float | None, cap: float | None, as_json: bool) -> None:
-    """Tell what a fit would do, without doing it.
+              help="Largest cost of any single example.")  # fmt: skip
+@JSON
+def check(options: TrainingOptions, budget: float | None, cap: float | None, as_json: bool) -> None:
+    """Check the inputs of a fit and estimate its duration.
 
-    Reads and checks all that `thrifty fit` would, learns from small samples to tell how long the
-    rest would take, and writes nothing. Errors and exit codes are those of `thrifty fit`.
+    A dry run of `thrifty fit`: reads and checks the same files, with the same errors and exit
+    codes, and trains on small samples to estimate how long the full run would take. Writes nothing.
     """
-    material = read(asked)
-    with progress("trying small samples"):
-        told = {**_plan(asked, material), "budget": budget, "cap": cap}
-    if as_json:
-        show_json(told)
-    else:
-        _show(told)
+    data = read_training_data(options)
+    with progress("training on small samples"):
+        import numpy as np
 
+        from thrifty.frontier.fit_budget import split_table
+        from thrifty.frontier.race import forecast
+        from thrifty.frontier.scoring import find_metric
 
-def _plan(asked: Asked, material: Material) -> dict[str, Any]:
-    import numpy as np
-
-    from thrifty.frontier.fit_budget import parts_of
-    from thrifty.frontier.race import forecast
-    from thrifty.frontier.scoring import quality
-
-    task = material.task
-    parts = parts_of(
-        task, material.X, material.y, material.qid, material.groups, random_state=asked.seed
-    )
-    rng = np.random.default_rng(asked.seed)
-    prices = material.prices.bind(material.names)
-    return {
-        "task": task,
-        "guessed": asked.task is None,
-        "target": asked.target,
-        "metric": quality(asked.scoring, task).name,
-        "features": len(material.names),
+        sets = split_table(data.table, data.groups, random_state=options.seed)
+        rng = np.random.default_rng(options.seed)
+        prices = data.table.prices
+        seconds = forecast(data.learners, sets.train, sets.validation, rng)
+    plan = {
+        "task": data.table.task,
+        "inferred": options.task is None,
+        "target": options.target,
+        "metric": find_metric(options.scoring, data.table.task).name,
+        "features": data.table.n_features,
         "full": prices.full,
         "unit": prices.unit,
-        "rows": {part: len(rows) for part, rows in parts.items()},
-        "seconds": forecast(material.learners, parts["train"], parts["validation"], rng),
+        "rows": sets.sizes,
+        "seconds": seconds,
+        "budget": budget,
+        "cap": cap,
     }
-
-
-def _show(told: dict[str, Any]) -> None:
-    from thrifty.cli.story import show_task
+    if as_json:
+        show_json(plan)
+        return
     from thrifty.costs.money import money
 
-    show_task(told)
-    click.echo(f"quality: {told['metric']}")
-    for limit in ("budget", "cap"):
-        if told[limit] is not None:
-            of = f", {100 * told[limit] / told['full']:.3g} % of that" if told["full"] else ""
-            click.echo(f"{limit}: {money(told[limit], told['unit'])}{of}")
-    seconds = told["seconds"]
-    show_table(["learner", "about"], [[name, _time(t)] for name, t in seconds.items()])
-    click.echo(f"about {_time(sum(seconds.values()))} in all; nothing was written")
+    show_settings(plan)
+    click.echo(f"metric: {plan['metric']}")
+    for name, amount in (("budget", budget), ("cap", cap)):
+        if amount is not None:
+            share = f", {100 * amount / prices.full:.3g}% of the full price" if prices.full else ""
+            click.echo(f"{name}: {money(amount, prices.unit)}{share}")
+    show_table(["learner", "time"], [[name, format_duration(t)] for name, t in seconds.items()])
+    click.echo(f"{format_duration(sum(seconds.values()))} in total; nothing was written")
 
 
-def _time(seconds: float) -> str:
-    """A time that is roughly known."""
-    if seconds < 1:
-        return "a second"
+def format_duration(seconds: float) -> str:
+    """Format a rough estimate of a duration.
+
+    Examples
+    --------
+    >>> from thrifty.cli.check import format_duration
+    >>> format_duration(0.2), format_duration(95), format_duration(9000)
+    ('about 1 second', 'about 95 seconds', 'about 2 hours')
+    """
     for unit, size in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} seconds" if seconds >= 1.5 else "a second"
+            return f"about {seconds / size:.0f} {unit}"
+    return f"about {seconds:.0f} seconds" if seconds >= 1.5 else "about 1 second"

@@ -1,4 +1,4 @@
-"""`thrifty curve`: a table and prices in, what more or less money would buy out."""
+"""`thrifty curve`: trace the cost/quality curve and write its points or a plot."""
 
 from __future__ import annotations
 
@@ -9,91 +9,83 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thrifty.cli.console import show_json
-from thrifty.cli.options import Asked, read, training_options
-from thrifty.cli.outputs import OutputFile, refuse_overwriting
+from thrifty.cli.console import show_frontier, show_json
+from thrifty.cli.options import (
+    JSON,
+    OutputFile,
+    TrainingOptions,
+    check_outputs,
+    read_training_data,
+    training_options,
+)
 from thrifty.files import write_whole
 
 if TYPE_CHECKING:
     from thrifty.frontier import Curve
 
-__all__ = ["curve", "picture"]
+__all__ = ["curve", "draw_curve"]
 
-KINDS = (".csv", ".svg", ".png")
-FOLDER = click.Path(file_okay=False, path_type=Path)
-# Dots an inch, where the picture has dots.
-DOTS = 150
+SUFFIXES = (".csv", ".svg", ".png")
+DOTS_PER_INCH = 150
 
 
-def _known_kind(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
-    if value.suffix.lower() not in KINDS:
-        raise click.BadParameter(f"'{value}' is none of {', '.join(KINDS)}.")
-    return value
-
-
-@click.command(short_help="Trace what more or less money would buy.")
+@click.command(short_help="Trace the cost/quality curve.")
 @training_options
-@click.option("-o", "--output", required=True, type=OutputFile(), callback=_known_kind,
-              help="File to write: all points as .csv, or a picture as .svg or .png.")  # fmt: skip
-@click.option("--resume", type=FOLDER, metavar="FOLDER",
-              help="Keep finished curves here, and go on from those that are here.")  # fmt: skip
+@click.option("-o", "--output", required=True, type=OutputFile(),
+              help="File to write: all points as .csv, or a plot as .svg or .png.")  # fmt: skip
+@click.option("--resume", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              help="Save finished curves here, and continue from those that exist.")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N",
-              help="Learners that run at a time.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def curve(asked: Asked, output: Path, resume: Path | None, jobs: int | None, as_json: bool) -> None:
-    """Trace what more or less money would buy.
+              help="Number of learners to train in parallel.")  # fmt: skip
+@JSON
+def curve(
+    options: TrainingOptions, output: Path, resume: Path | None, jobs: int | None, as_json: bool
+) -> None:
+    """Trace the cost/quality curve.
 
-    TABLE is a CSV or Parquet file. Each learner learns its whole path; bills and qualities are
-    those on a fifth of the rows, held out. No budget is needed, and none is kept.
+    TABLE is a CSV or Parquet file. Trains every learner on 80% of the rows over its whole range of
+    costs, and evaluates bill and quality of each point on the other 20%.
     """
-    refuse_overwriting([output], asked.files)
-    material = read(asked)
+    suffix = output.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise click.BadParameter(f"'{output}' is none of {', '.join(SUFFIXES)}.", param_hint="-o")
+    check_outputs([output], [options.table, options.prices])
+    data = read_training_data(options)
     from thrifty.frontier import trace
 
     traced = trace(
-        material.learners,
-        material.X,
-        material.y,
-        qid=material.qid,
-        groups=material.groups,
-        scoring=asked.scoring,
+        data.learners,
+        data.table,
+        None,
+        groups=data.groups,
+        scoring=options.scoring,
         resume=resume,
         n_jobs=jobs,
         progress=sys.stderr.isatty(),
-        random_state=asked.seed,
+        random_state=options.seed,
     )
-    write_whole(output, _written(traced, output.suffix.lower()))
-    if as_json:
-        show_json({**_told(traced), "output": str(output)})
-    else:
-        _show(traced, len(material.names))
-        click.echo(f"{'points' if output.suffix.lower() == '.csv' else 'picture'}: {output}")
-
-
-def picture(traced: Curve, kind: str) -> bytes:
-    """Draw a curve, one line for each learner, as a file of a kind such as "svg"."""
-    import matplotlib
-    from matplotlib.figure import Figure  # no window is opened and none is needed
-
-    from thrifty.report.displays import CurveDisplay
-
-    figure = Figure(figsize=(7.0, 4.4), layout="constrained")
-    CurveDisplay({name: traced.of(name) for name in traced.learners}).plot(figure.subplots())
-    file = BytesIO()
-    # The same curve is the same file: no date, and names in the file that do not change.
-    with matplotlib.rc_context({"svg.hashsalt": "thrifty"}):
-        dateless = {"Date": None} if kind == "svg" else {}
-        figure.savefig(file, format=kind, dpi=DOTS, metadata=dateless)
-    return file.getvalue()
-
-
-def _written(traced: Curve, suffix: str) -> bytes:
     if suffix == ".csv":
-        return bytes(traced.frame().to_csv(index=False).encode("utf-8"))
-    return picture(traced, suffix[1:])
+        write_whole(output, traced.frame().to_csv(index=False).encode("utf-8"))
+    else:
+        write_whole(output, draw_curve(traced, suffix[1:]))
+    facts = _facts(traced)
+    if as_json:
+        show_json({**facts, "output": str(output)})
+        return
+    from thrifty.costs.money import money
+
+    click.echo(
+        f"{traced.task}: {data.table.n_features} features, "
+        f"{money(traced.full, traced.unit)} for all; "
+        f"evaluated on {facts['rows']} validation rows"
+    )
+    frontier = [point for point in facts["points"] if point["frontier"]]
+    show_frontier(frontier, traced.scoring, traced.unit)
+    click.echo(f"{'points' if suffix == '.csv' else 'plot'}: {output}")
 
 
-def _told(traced: Curve) -> dict[str, Any]:
+def _facts(traced: Curve) -> dict[str, Any]:
+    """Return a curve as a dict of plain values."""
     best, hull = set(map(id, traced.frontier)), set(map(id, traced.hull))
     return {
         "task": traced.task,
@@ -111,6 +103,7 @@ def _told(traced: Curve) -> dict[str, Any]:
                 "quality": point.quality,
                 "quality_interval": list(point.quality_interval),
                 "ceiling": point.ceiling,
+                "features": int(point.model.model.support.sum()),
                 "frontier": id(point) in best,
                 "hull": id(point) in hull,
             }
@@ -119,23 +112,20 @@ def _told(traced: Curve) -> dict[str, Any]:
     }
 
 
-def _show(traced: Curve, features: int) -> None:
-    from thrifty.cli.story import show_frontier
-    from thrifty.costs.money import money
+def draw_curve(traced: Curve, file_format: str) -> bytes:
+    """Plot a curve, one line per learner, and return the image file, such as an "svg".
 
-    full = money(traced.full, traced.unit)
-    click.echo(
-        f"{traced.task}: {features} features, {full} for all; bills and qualities on "
-        f"{len(traced.points[0].bills)} rows that were held out"
-    )
-    points = [
-        {
-            "learner": point.learner,
-            "knob": point.knob,
-            "bill": point.bill,
-            "quality": point.quality,
-            "features": int(point.model.model.support.sum()),
-        }
-        for point in traced.frontier
-    ]
-    show_frontier(points, traced.scoring, traced.unit)
+    The same curve gives the same bytes: the file has no date and no random ids.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure  # a figure without a window
+
+    from thrifty.report.displays import CurveDisplay
+
+    figure = Figure(figsize=(7.0, 4.4), layout="constrained")
+    CurveDisplay({name: traced.of(name) for name in traced.learners}).plot(figure.subplots())
+    file = BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "thrifty"}):
+        no_date = {"Date": None} if file_format == "svg" else {}
+        figure.savefig(file, format=file_format, dpi=DOTS_PER_INCH, metadata=no_date)
+    return file.getvalue()

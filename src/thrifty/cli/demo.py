@@ -1,84 +1,69 @@
-"""`thrifty demo`: a tour on data that comes with scikit-learn, with prices made up for it."""
+"""`thrifty demo`: a tour on data that comes with scikit-learn, with made-up prices."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from thrifty.cli.console import progress
-
-if TYPE_CHECKING:
-    from thrifty.frontier import BudgetFit
+from thrifty.cli.console import progress, show_fit
 
 __all__ = ["demo"]
 
-MINUTES = 10.0
+BUDGET_MINUTES = 10.0
 CLASSES = ("malignant", "benign")
-FILES = ("model.thrifty", "report.html", "curve.svg")
 
 
-@click.command(short_help="Show a short tour on data that comes along.")
+@click.command(short_help="Run a short tour on a built-in data set.")
 @click.option("-o", "--output", default="thrifty-demo", show_default=True, metavar="FOLDER",
               type=click.Path(file_okay=False, path_type=Path),
               help="Folder for the model, the report and the curve.")  # fmt: skip
 def demo(output: Path) -> None:
-    """Show a short tour on data that comes along.
+    """Run a short tour on a built-in data set.
 
-    Learns to tell benign from malignant cells with 10 minutes of measuring on average, shows what
-    that saves and the curve, saves the model and a report, and walks through one example.
+    Trains a model that tells benign from malignant cells with 10 minutes of measuring time per
+    sample on average, shows the savings and the curve, saves the model and a report, and walks
+    through one example.
     """
     output.mkdir(parents=True, exist_ok=True)
     click.echo(
-        "Breast cancer Wisconsin: 569 samples, 30 measurements on an image of cells.\n"
-        "The prices, in minutes of measuring, are made up for this tour.\n"
+        "Breast cancer Wisconsin data: 569 samples, 30 measurements on an image of cells.\n"
+        "The prices, in minutes of measuring time, are made up for this tour.\n"
     )
-    from thrifty.cli.curve import picture
-    from thrifty.cli.story import show_fit
-    from thrifty.files import write_whole
+    with progress("training; the first run compiles the kernels"):
+        import numpy as np
 
-    with progress("learning; the first time compiles the engine"):
-        from thrifty.report import facts, page, write
+        from thrifty.cli.ask import format_prediction, format_question
+        from thrifty.cli.curve import draw_curve
+        from thrifty.costs.money import money
+        from thrifty.data import breast_cancer
+        from thrifty.files import write_whole
+        from thrifty.frontier import fit_budget
+        from thrifty.report import fit_facts, render_page, write_page
+        from thrifty.serve import Interview
 
-        found, note = _learn()
-        told = facts(found, title="Breast cancer under a budget", target="diagnosis", note=note,
-                     source="the breast cancer table of scikit-learn")  # fmt: skip
-        html, drawn = page(told), picture(found.curve, "svg")
-    show_fit(told)
-    model, report, curve = (output / name for name in FILES)
+        data = breast_cancer()
+        y = np.array(CLASSES)[data.y]
+        found = fit_budget(data.X, y, budget=BUDGET_MINUTES, prices=data.prices, random_state=0)
+        facts = fit_facts(found, title="Breast cancer under a budget", target="diagnosis",
+                          source="the breast cancer data of scikit-learn",
+                          note=data.note)  # fmt: skip
+        html, plot = render_page(facts), draw_curve(found.curve, "svg")
+    show_fit(facts)
+    model, report, curve = output / "model.thrifty", output / "report.html", output / "curve.svg"
     found.predictor.save(model)
-    write(html, report)
-    write_whole(curve, drawn)
+    write_page(html, report)
+    write_whole(curve, plot)
     click.echo(f"model: {model}\nreport: {report}\ncurve: {curve}\n")
-    _walk(found)
-    click.echo(f"\nYour turn: thrifty ask {model}")
 
-
-def _learn() -> tuple[BudgetFit, str]:
-    import numpy as np
-
-    from thrifty.data import breast_cancer
-    from thrifty.frontier import fit_budget
-
-    table = breast_cancer()
-    y = np.array(CLASSES)[table.y]
-    found = fit_budget(table.X, y, budget=MINUTES, prices=table.prices, random_state=0)
-    return found, table.note
-
-
-def _walk(found: BudgetFit) -> None:
-    """Ask one test row, question by question."""
-    from thrifty.cli.story import show_best, show_end, show_question
-    from thrifty.serve import Interview
-
-    model, values = found.predictor, found.test.row(0)
-    click.echo(f"One sample of the test rows, number {found.test.index[0]}:")
-    interview = Interview(model)
+    predictor, values = found.predictor, found.test.row(0)
+    unit = predictor.prices.unit
+    click.echo(f"A walk through one test sample, row {found.test.positions[0]}:")
+    interview = Interview(predictor)
     while question := interview.question:
-        show_best(interview, model.prices.unit)
-        show_question(question, model.prices.unit)
-        click.echo(f"> {values[question.feature]}")
+        spent = money(interview.receipt.total, unit)
+        click.echo(f"  best so far: {format_prediction(interview)}; spent {spent}")
+        click.echo(f"{format_question(question, unit)}\n> {values[question.feature]}")
         interview.tell(repr(values[question.feature]))
-    show_end(interview)
-    click.echo(f"truth: {found.test.y[0]}")
+    click.echo(f"prediction: {format_prediction(interview)}\n{interview.receipt}")
+    click.echo(f"true class: {found.test.labels[0]}\n\nYour turn: thrifty ask {model}")

@@ -1,35 +1,37 @@
-"""`thrifty import`: a model file of another library in, a Thrifty model file out."""
+"""`thrifty import`: convert a model of another library to a Thrifty model file."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from thrifty.cli.console import progress, show_json
-from thrifty.cli.outputs import OutputFile, refuse_overwriting
-from thrifty.cli.pricelist import read_prices
-
-if TYPE_CHECKING:
-    from thrifty.bundle import Predictor
+from thrifty.cli.options import (
+    FILE,
+    JSON,
+    OUTPUT_MODEL,
+    PRICES,
+    UNIT,
+    check_outputs,
+    read_prices,
+)
 
 __all__ = ["import_model"]
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-
-@click.command("import", short_help="Make a model file of a LightGBM or XGBoost model.")
+@click.command("import", short_help="Convert a LightGBM or XGBoost model to a model file.")
 @click.argument("model", type=FILE)
-@click.option("-o", "--output", required=True, type=OutputFile(), help="Model file to write.")
-@click.option("--prices", type=FILE, help="Price list, CSV or TOML; without one each feature is 1.")
-@click.option("--unit", help="What the prices count, such as CAD or ms.")
+@OUTPUT_MODEL
+@PRICES
+@UNIT
 @click.option("--class", "classes", multiple=True, metavar="LABEL",
-              help="Label of a class, in the model's order; repeatable.")  # fmt: skip
-@click.option("--short-circuit", is_flag=True, help="Stop asking once the answer is settled.")
+              help="Label of a class, in the order of the model; repeatable.")  # fmt: skip
+@click.option("--short-circuit", is_flag=True,
+              help="Stop requesting features once the prediction cannot change.")  # fmt: skip
 @click.option("--tolerance", type=click.FloatRange(min=0), default=0.0,
-              help="With --short-circuit, how far a predicted value may be off.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+              help="With --short-circuit: how far a predicted value may be off.")  # fmt: skip
+@JSON
 def import_model(
     model: Path,
     output: Path,
@@ -40,15 +42,16 @@ def import_model(
     tolerance: float,
     as_json: bool,
 ) -> None:
-    """Make a model file of a LightGBM or XGBoost model.
+    """Convert a LightGBM or XGBoost model to a model file.
 
-    MODEL is a text file that LightGBM saved or a JSON file that XGBoost saved. The new model
-    predicts the same, and tells what each prediction costs.
+    MODEL is a text file saved by LightGBM or a JSON file saved by XGBoost. The new model makes the
+    same predictions and knows the price of each.
     """
-    refuse_overwriting([output], [model, prices])
+    check_outputs([output], [model, prices])
     if tolerance and not short_circuit:
-        raise click.UsageError("--tolerance goes with --short-circuit.")
+        raise click.UsageError("--tolerance needs --short-circuit.")
     with progress("importing"):
+        from thrifty.costs.money import money
         from thrifty.learn.adopt.adopting import adopt
         from thrifty.learn.short_circuit import short_circuit as shorten
 
@@ -56,29 +59,24 @@ def import_model(
         if short_circuit:
             predictor = shorten(predictor, tolerance=tolerance)
     predictor.save(output)
-    _show(_told(predictor, output), as_json)
-
-
-def _told(predictor: Predictor, output: Path) -> dict[str, Any]:
-    return {
-        "model": str(output),
-        "kind": predictor.model.kind,
-        "source": (predictor.provenance or {})["source"],
-        "trees": len(predictor.model.state()[1]["roots"]),
-        "features": len(predictor.schema),
-        "classes": predictor.labels,
-        "full": predictor.prices.full,
-        "unit": predictor.prices.unit,
-    }
-
-
-def _show(told: dict[str, Any], as_json: bool) -> None:
-    from thrifty.costs.money import money
-
+    source, bound = (predictor.provenance or {})["source"], predictor.prices
+    n_trees, n_features = len(predictor.model.state()[1]["roots"]), len(predictor.schema)
     if as_json:
-        show_json(told)
+        show_json(
+            {
+                "model": str(output),
+                "kind": predictor.model.kind,
+                "source": source,
+                "trees": n_trees,
+                "features": n_features,
+                "classes": predictor.labels,
+                "full": bound.full,
+                "unit": bound.unit,
+            }
+        )
         return
-    answers = "values" if told["classes"] is None else ", ".join(map(str, told["classes"]))
-    click.echo(f"{told['source']}: {told['trees']} trees, predicts {answers}")
-    click.echo(f"prices: {money(told['full'], told['unit'])} for all {told['features']} features")
-    click.echo(f"model: {told['model']}")
+    labels = predictor.labels
+    predicts = "values" if labels is None else ", ".join(map(str, labels))
+    click.echo(f"{source}: {n_trees} trees, predicts {predicts}")
+    click.echo(f"prices: {money(bound.full, bound.unit)} for all {n_features} features")
+    click.echo(f"model: {output}")

@@ -1,45 +1,46 @@
-"""`thrifty inspect`: what a model file holds, without building the model."""
+"""`thrifty inspect`: show what a model file contains, without building the model."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from thrifty.cli.console import show_json, show_table
-
-if TYPE_CHECKING:
-    from thrifty.bundle import Schema
-    from thrifty.costs import BoundPrices
+from thrifty.cli.options import FILE, JSON
 
 __all__ = ["inspect"]
 
 
-@click.command(short_help="Tell what a model file holds.")
-@click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.command(short_help="Show what a model file contains.")
+@click.argument("model", type=FILE)
+@JSON
 def inspect(model: Path, as_json: bool) -> None:
-    """Tell what a model file holds.
+    """Show what a model file contains.
 
-    The header is read and checked; the model itself is not built.
+    Reads and checks the header; the model itself is not built.
     """
     from thrifty.bundle import Schema, describe
     from thrifty.costs import BoundPrices
 
     header = describe(model)
-    told = _told(header, Schema.build(header["schema"]), BoundPrices.build(header["prices"]))
-    told = {"file": str(model), "bytes": model.stat().st_size, **told}
-    if as_json:
-        show_json(told)
-    else:
-        _show(told)
-
-
-def _told(header: dict[str, Any], schema: Schema, prices: BoundPrices) -> dict[str, Any]:
-    classes = header["classes"]
-    return {
+    prices, classes = BoundPrices.build(header["prices"]), header["classes"]
+    features = []
+    for j, column in enumerate(Schema.build(header["schema"]).columns):
+        group = int(prices.group[j])
+        features.append(
+            {
+                "name": column.name,
+                "categories": None if column.categories is None else list(column.categories),
+                "price": float(prices.own[j]),
+                "group": None if group < 0 else prices.group_names[group],
+            }
+        )
+    contents = {
+        "file": str(model),
+        "bytes": model.stat().st_size,
         "format": header["thrifty"],
         "kind": header["kind"],
         "classes": None if classes is None else classes["labels"],
@@ -48,7 +49,7 @@ def _told(header: dict[str, Any], schema: Schema, prices: BoundPrices) -> dict[s
         "calls": prices.calls,
         "full": prices.full,
         "groups": dict(zip(prices.group_names, prices.shared.tolist(), strict=True)),
-        "features": [_feature(schema, prices, j) for j in range(len(schema))],
+        "features": features,
         "knob": header["knob"],
         "provenance": header["provenance"],
         "arrays": {
@@ -56,47 +57,36 @@ def _told(header: dict[str, Any], schema: Schema, prices: BoundPrices) -> dict[s
             for name, entry in header["arrays"].items()
         },
     }
+    if as_json:
+        show_json(contents)
+    else:
+        _show(contents)
 
 
-def _feature(schema: Schema, prices: BoundPrices, j: int) -> dict[str, Any]:
-    column, group = schema.columns[j], int(prices.group[j])
-    return {
-        "name": column.name,
-        "categories": None if column.categories is None else list(column.categories),
-        "price": float(prices.own[j]),
-        "group": None if group < 0 else prices.group_names[group],
-    }
-
-
-def _show(told: dict[str, Any]) -> None:
+def _show(contents: dict[str, Any]) -> None:
+    """Print the contents of a model file for people."""
     from thrifty.costs.money import money
 
-    answers = "values" if told["classes"] is None else ", ".join(map(str, told["classes"]))
-    click.echo(f"{told['file']}: {told['kind']}, {told['bytes']} bytes, format {told['format']}")
-    click.echo(f"predicts: {answers}")
-    click.echo(f"knob: {_words(told['knob'] or {})}")
-    for what, value in (told["provenance"] or {}).items():
-        click.echo(f"{what}: {_words(value) if isinstance(value, dict) else value}")
-    sizes = {name: math.prod(entry["shape"]) for name, entry in told["arrays"].items()}
-    click.echo(f"arrays: {_words(sizes)}")
+    def pairs(values: dict[str, Any]) -> str:
+        return ", ".join(f"{key} {value}" for key, value in values.items()) or "-"
+
+    features, classes = contents["features"], contents["classes"]
     click.echo(
-        f"prices: {money(told['full'], told['unit'])} for all {len(told['features'])} features"
+        f"{contents['file']}: {contents['kind']}, {contents['bytes']} bytes, "
+        f"format {contents['format']}"
     )
-    show_table(
-        ["feature", "kind", "group", "price"],
-        [_row(feature, told["groups"]) for feature in told["features"]],
-        left=3,
-    )
-
-
-def _row(feature: dict[str, Any], groups: dict[str, float]) -> list[str]:
-    from thrifty.costs.money import money
-
-    labels, group = feature["categories"], feature["group"]
-    kind = "number" if labels is None else f"{len(labels)} categories"
-    shared = "" if group is None else f"{group} ({money(groups[group])} shared)"
-    return [str(feature["name"]), kind, shared, money(feature["price"])]
-
-
-def _words(plain: dict[str, Any]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in plain.items()) or "-"
+    click.echo(f"predicts: {'values' if classes is None else ', '.join(map(str, classes))}")
+    click.echo(f"knob: {pairs(contents['knob'] or {})}")
+    for name, value in (contents["provenance"] or {}).items():
+        click.echo(f"{name}: {pairs(value) if isinstance(value, dict) else value}")
+    sizes = {name: math.prod(entry["shape"]) for name, entry in contents["arrays"].items()}
+    click.echo(f"arrays: {pairs(sizes)}")
+    full = money(contents["full"], contents["unit"])
+    click.echo(f"prices: {full} for all {len(features)} features")
+    rows = []
+    for feature in features:
+        labels, group = feature["categories"], feature["group"]
+        kind = "number" if labels is None else f"{len(labels)} categories"
+        shared = "" if group is None else f"{group} ({money(contents['groups'][group])} shared)"
+        rows.append([str(feature["name"]), kind, shared, money(feature["price"])])
+    show_table(["feature", "type", "group", "price"], rows, left=3)

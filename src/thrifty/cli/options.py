@@ -1,59 +1,109 @@
-"""What the verbs that learn share: their options, and what is read from the files these name."""
+"""Options that several commands share, and the training data that they name."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from thrifty.cli.faults import Faults
-from thrifty.cli.pricelist import read_prices
+from thrifty.errors import DataError, raise_all
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from pandas import DataFrame
 
     from thrifty.costs import Prices
+    from thrifty.learn.dataset import TrainingSet
 
-__all__ = ["FILE", "Asked", "Material", "finite", "read", "training_options"]
+__all__ = [
+    "FILE",
+    "JSON",
+    "OUTPUT_MODEL",
+    "PRICES",
+    "UNIT",
+    "OutputFile",
+    "TrainingData",
+    "TrainingOptions",
+    "check_outputs",
+    "finite",
+    "read_prices",
+    "read_training_data",
+    "training_options",
+]
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-TASKS = click.Choice(["classification", "regression", "ranking"])
+
+class OutputFile(click.Path):
+    """Type of an option for a file to write: its folder must exist and be writable."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, writable=True, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Check the file and its folder."""
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if not path.parent.is_dir():
+            self.fail(f"There is no folder '{path.parent}'; create it first.", param, ctx)
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            self.fail(f"Folder '{path.parent}' is not writable.", param, ctx)
+        return path
+
+
+def check_outputs(outputs: list[Path | None], inputs: list[Path | None]) -> None:
+    """Raise a usage error if an output file is also an input or another output."""
+    taken = {path.resolve() for path in inputs if path is not None}
+    for path in outputs:
+        if path is None:
+            continue
+        if path.resolve() in taken:
+            raise click.UsageError(f"'{path}' is named twice; give each file its own name.")
+        taken.add(path.resolve())
 
 
 def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """Refuse infinity and NaN, which click takes for numbers."""
+    """Reject infinity and NaN, which click accepts as floats."""
     if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"{value} is not a finite number.")
     return value
 
 
-OPTIONS = (
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+TASKS = click.Choice(["classification", "regression", "ranking"])
+PRICES = click.option(
+    "--prices", type=FILE, help="Price list, CSV or TOML; by default every feature costs 1."
+)
+UNIT = click.option("--unit", help="Unit of the prices, such as CAD or ms.")
+OUTPUT_MODEL = click.option(
+    "-o", "--output", required=True, type=OutputFile(), help="Model file to write."
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+TRAINING = (
     click.argument("table", type=FILE),
-    click.option("--target", required=True, metavar="COL", help="The column to predict."),
-    click.option("--prices", type=FILE,
-                 help="Price list, CSV or TOML; without one each feature is 1."),
-    click.option("--unit", help="What the prices count, such as CAD or ms."),
-    click.option("--task", type=TASKS, help="What to predict; guessed from the target without it."),
-    click.option("--qid", metavar="COL", help="The column that names the query, for ranking."),
-    click.option("--groups", metavar="COL", help="Rows with the same value here stay together."),
-    click.option("--drop", multiple=True, metavar="COL", help="A column to leave out; repeatable."),
+    click.option("--target", required=True, metavar="COL", help="Column to predict."),
+    PRICES,
+    UNIT,
+    click.option("--task", type=TASKS, help="By default inferred from the target."),
+    click.option("--qid", metavar="COL", help="Column with the query ID, for ranking."),
+    click.option("--groups", metavar="COL",
+                 help="Column with a group ID; a group is never split across sets."),
+    click.option("--drop", multiple=True, metavar="COL", help="Column to ignore; repeatable."),
     click.option("--scoring", metavar="NAME",
-                 help="What quality is; without it accuracy, r2 or ndcg@5."),
+                 help="Quality metric; by default accuracy, r2 or ndcg@5."),
     click.option("--learner", "learners", multiple=True, metavar="NAME",
-                 help="A learner to use, such as greedy-miser; repeatable; without it all race."),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+                 help="Learner to use, such as greedy-miser; repeatable; by default all."),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+                 help="Random seed of the split and the learners."),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The shared options as they were given."""
+class TrainingOptions:
+    """The options of `training_options` as they were given; see their help texts."""
 
     table: Path
     target: str
@@ -67,94 +117,120 @@ class Asked:
     learners: tuple[str, ...]
     seed: int
 
-    @property
-    def files(self) -> list[Path | None]:
-        """The files that are read."""
-        return [self.table, self.prices]
-
 
 @dataclass(frozen=True, eq=False)
-class Material:
-    """What the files hold, checked: all that learning needs."""
+class TrainingData:
+    """The contents of the input files, checked.
 
-    X: DataFrame
-    y: NDArray[Any]
-    qid: NDArray[Any] | None
+    Parameters
+    ----------
+    table : TrainingSet
+        The whole table with its target, queries and prices.
+    groups : array of shape (n,) or None
+        Group of each row.
+    prices : Prices
+    learners : dict of str to estimator
+        The learners to train, by name, with the prices set.
+    """
+
+    table: TrainingSet
     groups: NDArray[Any] | None
     prices: Prices
-    task: str
     learners: dict[str, Any]
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the features."""
-        return [str(name) for name in self.X.columns]
 
+def training_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a command with the options for training; it gets them as `TrainingOptions`."""
 
-def training_options(verb: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb the shared options; it gets them as one `Asked`."""
-
-    @wraps(verb)
+    @wraps(command)
     def call(**given: Any) -> None:
-        verb(Asked(**{field.name: given.pop(field.name) for field in fields(Asked)}), **given)
+        options = {field.name: given.pop(field.name) for field in fields(TrainingOptions)}
+        command(TrainingOptions(**options), **given)
 
-    for option in reversed(OPTIONS):
+    for option in reversed(TRAINING):
         call = option(call)
     return call
 
 
-def read(asked: Asked) -> Material:
-    """Read table, target, queries, groups and prices, and refuse what cannot be used.
+def read_prices(path: Path | None, unit: str | None) -> Prices:
+    """Read a price list; without a file every feature costs 1."""
+    from thrifty.costs import Prices
+
+    return Prices(unit=unit or "") if path is None else Prices.read(path, unit=unit)
+
+
+def read_training_data(options: TrainingOptions) -> TrainingData:
+    """Read the table and the prices, and check everything that the learners would reject.
 
     Raises
     ------
+    click.UsageError
+        If the target is also named as queries, groups or a column to drop.
     DataError
-        With all that is wrong, as far as it can be told at once.
+        With all problems at once, as far as they can be found independently.
     """
-    _refuse_clashes(asked)
-    from thrifty.cli.tables import read_training
+    clashes = {"--qid": [options.qid], "--groups": [options.groups], "--drop": options.drop}
+    for option, names in clashes.items():
+        if options.target in names:
+            raise click.UsageError(f"'{options.target}' is named by --target and by {option}.")
+    from thrifty.cli.tables import read_training_table
 
-    faults = Faults()
-    prices = faults.of(read_prices, asked.prices, asked.unit)
-    columns = faults.of(
-        read_training, asked.table, asked.target, asked.qid, asked.groups, asked.drop
-    )
+    errors: list[DataError] = []
+    prices = columns = learners = None
+    with _collecting(errors):
+        prices = read_prices(options.prices, options.unit)
+    with _collecting(errors):
+        columns = read_training_table(
+            options.table, options.target, options.qid, options.groups, options.drop
+        )
     if columns is None:
-        raise faults.error
+        _raise_collected(errors)
+    from thrifty.bundle import Schema
+    from thrifty.frontier.scoring import find_metric
     from thrifty.frontier.tasks import guess_task, learners_named
+    from thrifty.learn.dataset import TrainingSet, read_target
+    from thrifty.learn.targets import queries
 
     X, y, qid, groups = columns
-    task = asked.task or guess_task(y, qid)
-    learners = faults.of(learners_named, asked.learners, task)
-    _check(faults, asked, X, y, task)
-    if prices is not None:
-        faults.of(prices.bind, [str(name) for name in X.columns])
-    if faults or prices is None or learners is None:
-        raise faults.error
-    racers = {name: learner.set_params(prices=prices) for name, learner in learners.items()}
-    return Material(X, y, qid, groups, prices, task, racers)
+    task = options.task or guess_task(y, qid)
+    with _collecting(errors):
+        learners = learners_named(options.learners, task)
+    with _collecting(errors):  # here, row numbers in messages are still those of the file
+        schema = Schema.of(X)
+        encoded = schema.encode(X)
+    with _collecting(errors):
+        find_metric(options.scoring, task)
+    with _collecting(errors):
+        if len(y):  # an empty table was reported above
+            target = read_target(task, y, len(y))
+    if options.qid is None and task == "ranking":
+        errors.append(DataError("--qid: ranking needs the query of each row"))
+    if options.qid is not None and task != "ranking":
+        errors.append(DataError(f"--qid: {task} has no queries; omit it, or use --groups"))
+    with _collecting(errors):
+        if prices is not None:
+            bound = prices.bind([str(name) for name in X.columns])
+    if errors or prices is None or learners is None:
+        _raise_collected(errors)
+    for learner in learners.values():
+        learner.set_params(prices=prices)
+    query = queries(qid, len(X)) if task == "ranking" else None
+    table = TrainingSet(task, X, schema, bound, encoded, target[0], None, target[1], query)
+    return TrainingData(table, groups, prices, learners)
 
 
-def _refuse_clashes(asked: Asked) -> None:
-    """Refuse a target that is to be something else too."""
-    others = {"--qid": [asked.qid], "--groups": [asked.groups], "--drop": asked.drop}
-    for option, names in others.items():
-        if asked.target in names:
-            raise click.UsageError(f"'{asked.target}' is named by --target and by {option}.")
+@contextmanager
+def _collecting(errors: list[DataError]) -> Iterator[None]:
+    """Append a `DataError` of the block to `errors` instead of raising it."""
+    try:
+        yield
+    except DataError as error:
+        errors.append(error)
 
 
-def _check(faults: Faults, asked: Asked, X: DataFrame, y: NDArray[Any], task: str) -> None:
-    """Refuse what the learners would refuse, while rows still have their numbers."""
-    from thrifty.bundle import Schema
-    from thrifty.errors import DataError
-    from thrifty.frontier.scoring import quality
-    from thrifty.frontier.tasks import TASKS
-
-    faults.of(lambda: Schema.of(X).encode(X))
-    faults.of(quality, asked.scoring, task)
-    if len(y):  # else the table was refused
-        faults.of(TASKS[task].check, y, len(y))
-    if asked.qid is None and task == "ranking":
-        faults.add(DataError("--qid: ranking needs the query of each row"))
-    if asked.qid is not None and task != "ranking":
-        faults.add(DataError(f"--qid: {task} has no queries; leave it out, or give --groups"))
+def _raise_collected(errors: list[DataError]) -> NoReturn:
+    """Raise the only error as it is, or one error that lists all of them."""
+    if len(errors) == 1:
+        raise errors[0]
+    raise_all(DataError, "inputs", [str(e).replace("\n", "\n    ") for e in errors])
+    raise AssertionError("there is no error to raise")

@@ -1,4 +1,4 @@
-"""`thrifty report`: a model and rows with their truth in, a page about it out."""
+"""`thrifty report`: write an HTML report about a model on labeled rows."""
 
 from __future__ import annotations
 
@@ -7,46 +7,40 @@ from pathlib import Path
 import click
 
 from thrifty.cli.console import progress, show_json
-from thrifty.cli.options import FILE
-from thrifty.cli.outputs import OutputFile, refuse_overwriting
+from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs
 
 __all__ = ["report"]
 
 
-@click.command(short_help="Write a page about a model on labelled rows.")
+@click.command(short_help="Write a report about a model on labeled rows.")
 @click.argument("model", type=FILE)
 @click.argument("table", type=FILE)
-@click.option("--target", required=True, metavar="COL", help="The column with the truth.")
-@click.option("--qid", metavar="COL", help="The column that names the query, for ranking.")
-@click.option("-o", "--output", required=True, type=OutputFile(), help="Page to write, HTML.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--target", required=True, metavar="COL", help="Column with the target.")
+@click.option("--qid", metavar="COL", help="Column with the query ID, for ranking.")
+@click.option("-o", "--output", required=True, type=OutputFile(), help="HTML page to write.")
+@JSON
 def report(
     model: Path, table: Path, target: str, qid: str | None, output: Path, as_json: bool
 ) -> None:
-    """Write a page about a model on labelled rows.
+    """Write a report about a model on labeled rows.
 
-    MODEL is a file that `thrifty fit` wrote, TABLE a CSV or Parquet file with the same columns and
-    the truth. What the page tells is honest if no row of TABLE was learnt from.
+    MODEL is a model file, TABLE a CSV or Parquet file with the columns that it was trained on and
+    the target. Use rows that the model was not trained on, or the results are too optimistic.
     """
-    refuse_overwriting([output], [model, table])
+    check_outputs([output], [model, table])
     from thrifty.bundle import load
-    from thrifty.cli.tables import read_labelled
+    from thrifty.cli.tables import read_labeled_rows
 
     predictor = load(model)
-    rows = read_labelled(predictor, table, target, qid)
-    with progress("measuring"):
-        from thrifty.report import facts_of, page, write
+    rows = read_labeled_rows(predictor, table, target, qid)
+    with progress("evaluating"):
+        from thrifty.report import predictor_facts, render_page, write_page
 
-        told = facts_of(
-            predictor,
-            rows,
-            title=f"{target}, told by {model.name}",
-            target=target,
-            source=table.name,
-        )
-        html = page(told)
-    write(html, output)
+        title = f"{target}, predicted by {model.name}"
+        facts = predictor_facts(predictor, rows, title=title, target=target, source=table.name)
+        html = render_page(facts)
+    write_page(html, output)
     if as_json:
-        show_json({**told, "report": str(output)})
+        show_json({**facts, "report": str(output)})
     else:
-        click.echo(f"on {len(rows)} rows: {told['headline']}\nreport: {output}")
+        click.echo(f"On {len(rows)} rows: {facts['headline']}\nreport: {output}")

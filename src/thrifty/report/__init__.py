@@ -1,8 +1,19 @@
-"""Reports: a fit as a plain dict of facts, then one page that needs no network."""
+"""Reports: collect the facts of a fit in a plain dict, then render them as one HTML page.
+
+`fit_facts` describes a whole `fit_budget` run, `predictor_facts` one model on labeled rows; both
+return a dict that can be written as JSON. `render_page` turns either dict into a self-contained
+page. The plots for notebooks are in `thrifty.report.displays`.
+
+- `facts`: the two dicts; every number on the page comes from there.
+- `predictions`: what a predictor does on some rows (purchases, bills, calibration, examples).
+- `calibration`, `tree_nodes`: statistics that both the page and the displays show.
+- `words`: sentences and number formats.
+- `page`: the charts and the template.
+"""
 
 from __future__ import annotations
 
-from thrifty.report.facts import facts, facts_of
-from thrifty.report.page import page, write
+from thrifty.report.facts import fit_facts, predictor_facts
+from thrifty.report.page import render_page, write_page
 
-__all__ = ["facts", "facts_of", "page", "write"]
+__all__ = ["fit_facts", "predictor_facts", "render_page", "write_page"]

@@ -1,9 +1,8 @@
-"""How often answers are right by how sure they are, at each place where rows stop."""
+"""Calibration curves: how often predictions are correct, given how confident they are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,80 +10,94 @@ from scipy.stats import binomtest
 
 from thrifty.bundle import Predictor
 from thrifty.errors import DataError
+from thrifty.learn.dataset import ValidationSet
 from thrifty.model import Stages
 
-__all__ = ["CalibrationLine", "calibration"]
+__all__ = ["CalibrationCurve", "calibration_curves"]
 
 Floats = NDArray[np.float64]
 
-# A bin of fewer rows says little; more bins than this clutter the picture.
-ROWS, BINS = 25, 10
+# A bin of fewer rows says little about its accuracy.
+MIN_ROWS_PER_BIN = 25
+# More bins clutter the plot.
+MAX_BINS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationLine:
-    """How often the rows that stop at one place are right, by how sure they are.
+class CalibrationCurve:
+    """Accuracy against confidence for the rows that stop at one place.
 
     Parameters
     ----------
     name : str
-        Where they stop.
-    confidence, right : array of shape (bins,)
-        Mean probability of the predicted class, and share of right answers.
-    low, high : array of shape (bins,)
-        Wilson's 95 % interval of that share.
-    counts : array of shape (bins,)
-        Rows of each bin.
+        Where the rows stop: ``"rung 0"``, ``"rung 1"``, ... or ``"all"``.
+    confidence, accuracy : float array of shape (bins,)
+        Mean probability of the predicted class, and fraction of correct predictions.
+    low, high : float array of shape (bins,)
+        Wilson's 95% confidence interval of the accuracy.
+    counts : int array of shape (bins,)
+        Number of rows in each bin.
     """
 
     name: str
     confidence: Floats
-    right: Floats
+    accuracy: Floats
     low: Floats
     high: Floats
     counts: NDArray[np.int64]
 
     @property
     def error(self) -> float:
-        """Expected calibration error: mean distance of confidence and right, over the rows."""
-        return float(np.average(np.abs(self.confidence - self.right), weights=self.counts))
+        """Expected calibration error: the gap between confidence and accuracy, averaged by row."""
+        return float(np.average(np.abs(self.confidence - self.accuracy), weights=self.counts))
 
 
-def calibration(predictor: Predictor, X: Any, y: Any) -> tuple[CalibrationLine, ...]:
-    """Calibration of a predictor of classes on rows that it has not seen.
+def calibration_curves(predictor: Predictor, rows: ValidationSet) -> tuple[CalibrationCurve, ...]:
+    """Compute the calibration of a classifier on rows that it was not trained on.
 
-    A ladder has a line for each rung where rows stop, other models have one.
+    A ladder has one curve for each rung where rows stop, any other model has one for all rows.
+    Bins hold about equally many rows; rows of equal confidence share a bin.
+
+    Raises
+    ------
+    DataError
+        If the predictor has no classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty import GreedyMiserClassifier
+    >>> from thrifty.learn.dataset import ValidationSet
+    >>> from thrifty.report.calibration import calibration_curves
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 2))
+    >>> y = X[:, 0] + rng.normal(size=400) > 0
+    >>> model = GreedyMiserClassifier(n_estimators=10).fit(X[:200], y[:200]).predictor_
+    >>> test = ValidationSet.for_predictor(model, "classification", X[200:], y[200:])
+    >>> (curve,) = calibration_curves(model, test)
+    >>> curve.counts.sum().item(), round(curve.error, 2)
+    (200, 0.09)
     """
     if predictor.classes is None:
-        raise DataError("calibration: this predictor gives values, not class probabilities")
-    scores, truth = predictor.predict_proba(X), np.asarray(y)
-    if len(scores) != len(truth):
-        raise DataError(f"target: {len(truth)} values for {len(scores)} rows; give one a row")
-    right = predictor.classes[scores.argmax(axis=1)] == truth
-    return tuple(
-        _line(name, scores.max(axis=1)[rows], right[rows])
-        for name, rows in _stops(predictor, X, len(scores)).items()
-    )
-
-
-def _stops(predictor: Predictor, X: Any, n: int) -> dict[str, NDArray[np.intp]]:
-    """Rows by the place where they stop, the places in order."""
-    if not isinstance(predictor.model, Stages):
-        return {"all": np.arange(n)}
-    rung = predictor.model.rung(predictor.schema.encode(X))
-    return {f"rung {r}": np.flatnonzero(rung == r) for r in np.unique(rung).tolist()}
-
-
-def _line(name: str, confidence: Floats, right: NDArray[np.bool_]) -> CalibrationLine:
-    """Bins of about equally many rows; rows of equal confidence stay together."""
-    bins = int(np.clip(len(confidence) // ROWS, 1, BINS))
-    edges = np.quantile(confidence, np.arange(1, bins) / bins)
-    _, code = np.unique(np.searchsorted(edges, confidence), return_inverse=True)
-    counts, hits = np.bincount(code), np.bincount(code, right)
-    intervals = [
-        binomtest(int(k), int(n)).proportion_ci(method="wilson")
-        for k, n in zip(hits, counts, strict=True)
-    ]
-    low, high = np.array(intervals).T
-    mean = np.bincount(code, confidence) / counts
-    return CalibrationLine(name, mean, hits / counts, low, high, counts)
+        raise DataError("calibration: this predictor is not a classifier; it has no probabilities")
+    scores = predictor.model.score(rows.X)
+    stops = {"all": np.arange(len(scores))}
+    if isinstance(predictor.model, Stages):
+        rung = predictor.model.rung(rows.X)
+        stops = {f"rung {r}": np.flatnonzero(rung == r) for r in np.unique(rung).tolist()}
+    curves = []
+    for name, here in stops.items():
+        confidence = scores[here].max(axis=1)
+        correct = scores[here].argmax(axis=1) == rows.y[here]
+        n_bins = int(np.clip(len(here) // MIN_ROWS_PER_BIN, 1, MAX_BINS))
+        edges = np.quantile(confidence, np.arange(1, n_bins) / n_bins)
+        _, code = np.unique(np.searchsorted(edges, confidence), return_inverse=True)
+        counts, hits = np.bincount(code), np.bincount(code, correct)
+        intervals = [
+            binomtest(int(k), int(n)).proportion_ci(method="wilson")
+            for k, n in zip(hits, counts, strict=True)
+        ]
+        low, high = np.array(intervals).T
+        mean = np.bincount(code, confidence) / counts
+        curves.append(CalibrationCurve(name, mean, hits / counts, low, high, counts))
+    return tuple(curves)

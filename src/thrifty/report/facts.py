@@ -1,6 +1,6 @@
-"""The facts of a fit as a plain dict: all that a page or a program may want to tell.
+"""The facts of a fit, or of one predictor, as a dict of plain values that JSON can hold.
 
-Every number is computed here or in `answers`, and everything in the dict can be written as JSON.
+Every number of the page is computed here or in `predictions`; the template only formats them.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from typing import Any
 from thrifty import __version__
 from thrifty.bundle import Predictor
 from thrifty.frontier import BudgetFit, CurvePoint
-from thrifty.frontier.scoring import quality
-from thrifty.frontier.splits import Rows
-from thrifty.report.answers import answers
-from thrifty.report.words import assumptions, headline, measured
+from thrifty.frontier.scoring import find_metric
+from thrifty.learn.dataset import ValidationSet
+from thrifty.learn.point import ValidationOutputs
+from thrifty.report.predictions import prediction_facts
+from thrifty.report.words import assumptions, headline, summary
 
-__all__ = ["facts", "facts_of"]
+__all__ = ["fit_facts", "predictor_facts"]
 
 
-def facts(
+def fit_facts(
     found: BudgetFit,
     *,
     title: str = "Prediction under a budget",
@@ -29,7 +30,7 @@ def facts(
     source: str = "",
     note: str = "",
 ) -> dict[str, Any]:
-    """Collect what there is to tell about a fit.
+    """Collect the settings and the results of a fit.
 
     Parameters
     ----------
@@ -37,114 +38,139 @@ def facts(
     title : str
         Heading of the page.
     target : str
-        What is predicted.
+        Name of the target.
     source : str
         Where the table comes from.
     note : str
         A further assumption, such as where the prices come from.
+
+    Returns
+    -------
+    dict
+        ``title``, ``headline``, ``settings``, ``chosen`` (the chosen point with its validation and
+        test results), ``baselines`` (on the test set), ``frontier`` and ``points`` (on the
+        validation set), ``learners`` (which ones ran), everything in `prediction_facts` for the
+        test set, ``provenance`` and ``assumptions``.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thrifty import GreedyMiserClassifier
     >>> from thrifty.frontier import fit_budget
-    >>> from thrifty.report import facts
+    >>> from thrifty.report import fit_facts
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
     >>> found = fit_budget(X, X[:, 0] > 0, budget=1, learners=[GreedyMiserClassifier()])
-    >>> told = facts(found, target="sign")
-    >>> told["asked"]["target"], told["asked"]["task"], told["bills"]["mean"]
-    ('sign', 'classification', 1.0)
+    >>> facts = fit_facts(found, target="sign")
+    >>> facts["headline"]
+    '1.00 per example, accuracy 100.0%, the same as plain boosting on all features.'
+    >>> facts["settings"]["task"], facts["bills"]["mean"]
+    ('classification', 1.0)
     """
+    estimator, chosen, best = found.estimator, found.chosen, found.curve.frontier
+    # The choice may fall on a dominated point: see `thrifty.frontier.choice`.
+    listed = [*best, *(() if chosen in best else (chosen,))]
     return {
         "title": title,
         "headline": headline(found),
-        "asked": {**_asked(found), "target": target, "source": source},
-        "chosen": _chosen(found),
+        "settings": {
+            "target": target,
+            "source": source,
+            "task": found.task,
+            "inferred": found.guessed,
+            "metric": found.curve.scoring,
+            "budget": estimator.budget,
+            "quality": found.target_quality,
+            "cap": estimator.cap,
+            "confidence": estimator.confidence,
+            **_table_facts(found.predictor),
+            "rows": found.sets.sizes,
+        },
+        "chosen": {
+            "learner": chosen.learner,
+            "knob": dict(chosen.knob),
+            "ceiling": chosen.ceiling,
+            "validation": _point(chosen),
+            "test": asdict(found.test_result),
+        },
         "baselines": [asdict(baseline) for baseline in found.baselines],
-        "frontier": _frontier(found),
+        "frontier": [
+            {
+                **_point(point),
+                "knob": dict(point.knob),
+                "features": int(point.model.model.support.sum()),
+                "within": estimator.budget is None or point.bill <= estimator.budget,
+                "chosen": point is chosen,
+                "dominated": point not in best,
+            }
+            for point in sorted(listed, key=lambda point: point.bill)
+        ],
         "points": [_point(point) for point in found.curve.points],
-        "laps": [asdict(lap) for lap in found.estimator.laps_],
-        **answers(found.predictor, found.test),
+        "learners": [asdict(result) for result in estimator.learner_results_],
+        **prediction_facts(found.predictor, found.test),
         "provenance": _provenance(found.predictor, found.seed, found.data),
         "assumptions": assumptions(found, note),
     }
 
 
-def facts_of(
+def predictor_facts(
     predictor: Predictor,
-    rows: Rows,
+    rows: ValidationSet,
     *,
-    title: str = "A predictor on these rows",
+    title: str = "A model on labeled rows",
     target: str = "target",
     source: str = "",
 ) -> dict[str, Any]:
-    """Collect what there is to tell about a predictor, as it is, on rows with their truth.
+    """Collect the results of one predictor, as it is, on labeled rows.
+
+    Returns
+    -------
+    dict
+        The keys of `fit_facts` without those about the curve and the choice.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thrifty import GreedyMiserClassifier
-    >>> from thrifty.frontier.splits import Rows
-    >>> from thrifty.report import facts_of
+    >>> from thrifty.learn.dataset import ValidationSet
+    >>> from thrifty.report import predictor_facts
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> model = GreedyMiserClassifier().fit(X, X[:, 0] > 0)
-    >>> told = facts_of(model.predictor_, Rows(np.arange(300), X, X[:, 0] > 0))
-    >>> told["asked"]["rows"], told["confusion"]["rows"]
-    ({'test': 300}, [[164, 0], [0, 136]])
+    >>> model = GreedyMiserClassifier().fit(X, X[:, 0] > 0).predictor_
+    >>> rows = ValidationSet.for_predictor(model, "classification", X, X[:, 0] > 0)
+    >>> facts = predictor_facts(model, rows)
+    >>> facts["headline"], facts["confusion"]["rows"]
+    ('2.00 per example, accuracy 100.0%.', [[164, 0], [0, 136]])
     """
     origin = predictor.provenance or {}
-    task = "regression" if predictor.classes is None else "classification"
-    measure = quality(origin.get("metric"), origin.get("task", task))
-    bill, value = float(predictor.bill(rows.X).mean()), measure.measure(predictor, rows)
+    metric = find_metric(origin.get("metric"), rows.task)
+    outputs = ValidationOutputs.of(predictor, rows.X)
+    bill, value = float(outputs.bills.mean()), metric.value(outputs.scores, rows)
     return {
         "title": title,
-        "headline": measured(bill, value, measure.name, predictor.prices.unit),
-        "asked": {
+        "headline": summary(bill, value, metric.name, predictor.prices.unit),
+        "settings": {
             "target": target,
             "source": source,
-            "task": origin.get("task", task),
-            "guessed": False,
-            "metric": measure.name,
+            "task": rows.task,
+            "inferred": False,
+            "metric": metric.name,
             **dict.fromkeys(("budget", "quality", "cap", "confidence")),
-            "unit": predictor.prices.unit,
-            "features": len(predictor.schema),
-            "full": predictor.prices.full,
+            **_table_facts(predictor),
             "rows": {"test": len(rows)},
         },
-        **answers(predictor, rows),
+        **prediction_facts(predictor, rows),
         "provenance": _provenance(predictor, origin.get("seed"), origin.get("data")),
-        "assumptions": ["Rows to come are taken to be like these."],
+        "assumptions": ["New data is assumed to come from the same distribution as these rows."],
     }
 
 
-def _asked(found: BudgetFit) -> dict[str, Any]:
-    estimator, prices = found.estimator, found.predictor.prices
-    return {
-        "task": found.task,
-        "guessed": found.guessed,
-        "metric": found.curve.scoring,
-        "budget": estimator.budget,
-        "quality": found.target_quality,
-        "cap": estimator.cap,
-        "confidence": estimator.confidence,
-        "unit": prices.unit,
-        "features": len(prices.own),
-        "full": prices.full,
-        "rows": dict(found.sizes),
-    }
-
-
-def _chosen(found: BudgetFit) -> dict[str, Any]:
-    return {
-        "learner": found.chosen.learner,
-        "knob": dict(found.chosen.knob),
-        "ceiling": found.chosen.ceiling,
-        "validation": _point(found.chosen),
-        "test": asdict(found.held_out),
-    }
+def _table_facts(predictor: Predictor) -> dict[str, Any]:
+    """Return the number of features, their price, and its unit."""
+    prices = predictor.prices
+    return {"unit": prices.unit, "features": len(predictor.schema), "full": prices.full}
 
 
 def _point(point: CurvePoint) -> dict[str, Any]:
+    """Return the figures of a point on the validation set."""
     return {
         "learner": point.learner,
         "bill": point.bill,
@@ -154,25 +180,8 @@ def _point(point: CurvePoint) -> dict[str, Any]:
     }
 
 
-def _frontier(found: BudgetFit) -> list[dict[str, Any]]:
-    best, budget = found.curve.frontier, found.estimator.budget
-    # The choice may prefer a point that is beaten by a hair and steadier.
-    others = () if found.chosen in best else (found.chosen,)
-    shown = sorted([*best, *others], key=lambda point: point.bill)
-    return [
-        {
-            **_point(point),
-            "knob": dict(point.knob),
-            "features": int(point.model.model.support.sum()),
-            "within": budget is None or point.bill <= budget,
-            "chosen": point is found.chosen,
-            "beaten": point not in best,
-        }
-        for point in shown
-    ]
-
-
 def _provenance(predictor: Predictor, seed: Any, data: Any) -> dict[str, Any]:
+    """Return the method, the seed, the hash of the data, and the versions of the packages."""
     packages = {name: version(name) for name in ("numpy", "scikit-learn", "numba")}
     return {
         "method": (predictor.provenance or {}).get("method", ""),

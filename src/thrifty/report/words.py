@@ -1,112 +1,139 @@
-"""What the figures of a fit say, in sentences."""
+"""Sentences and number formats of the report page and the command line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from typing import Any
 
 from thrifty.costs.money import money
 from thrifty.frontier import BudgetFit
 
-__all__ = ["assumptions", "average", "gap", "headline", "measured"]
+__all__ = ["assumptions", "format_mean", "format_number", "format_quality", "headline", "summary"]
 
-DIVIDED = {
-    "classification": "at random, with the same share of every class in each part",
+# Metrics that people quote in percent.
+PERCENT_METRICS = ("accuracy", "balanced_accuracy")
+# A difference in accuracy of fewer standard errors than this is called noise.
+NOISE_STANDARD_ERRORS = 2.0
+HOW_SPLIT = {
+    "classification": "at random, stratified by class",
     "regression": "at random",
-    "ranking": "at random by whole queries",
+    "ranking": "at random, keeping queries whole",
 }
 
 
-# Qualities that are told in points of a hundred.
-SHARES = ("accuracy", "balanced_accuracy")
-
-
 def headline(found: BudgetFit) -> str:
-    """What the chosen predictor costs and reaches, against the one learnt without prices."""
-    ours, theirs = found.held_out, found.baselines[1]
-    unit = found.predictor.prices.unit
-    cost = f"{average(ours.bill, unit)} an example"
-    if theirs.bill > 0:
-        share = f"{100 * ours.bill / theirs.bill:.3g} % of the price"
-        cost = f"{share} ({cost} instead of {average(theirs.bill, unit)})"
-    return f"{cost}, {gap(found.curve.scoring, ours.quality - theirs.quality)}."
+    """Compare the chosen model with plain boosting on all features, both on the test set.
 
-
-def measured(bill: float, value: float, metric: str, unit: str) -> str:
-    """What a predictor costs and reaches.
-
-    Examples
-    --------
-    >>> from thrifty.report.words import measured
-    >>> measured(12.5, 0.875, "accuracy", "CAD")
-    'CAD 12.50 an example, accuracy 0.875.'
+    A small difference in accuracy is marked as noise. The standard error is that of two accuracies
+    on independent rows; as both are measured on the same rows, it errs on the side of caution.
     """
-    return f"{average(bill, unit)} an example, {metric} {value:.4g}."
+    chosen, baseline = found.test_result, found.baselines[1]
+    metric, n_rows = found.curve.scoring, found.sets.sizes["test"]
+    cost = _per_example(chosen.bill, found.predictor.prices.unit)
+    if baseline.bill > 0 and format_mean(baseline.bill) != format_mean(chosen.bill):
+        saving = 1 - chosen.bill / baseline.bill
+        change = "cheaper" if saving >= 0 else "more expensive"
+        cost += f" instead of {format_mean(baseline.bill)} ({100 * abs(saving):.0f}% {change})"
+    ours, theirs = (format_quality(metric, each.quality) for each in (chosen, baseline))
+    if ours == theirs:
+        return f"{cost}, {metric} {ours}, the same as plain boosting on all features."
+    comparison = f"{metric} {ours} vs. {theirs} for plain boosting on all features"
+    if metric == "accuracy":
+        p, q = chosen.quality, baseline.quality
+        standard_error = math.sqrt((p * (1 - p) + q * (1 - q)) / n_rows)
+        if abs(p - q) < NOISE_STANDARD_ERRORS * standard_error:
+            comparison += f" (difference within noise: {n_rows} rows)"
+    return f"{cost}, {comparison}."
 
 
-def average(amount: float, unit: str = "") -> str:
-    """Write a mean, which has no last digit, with as many as tell something.
+def summary(bill: float, quality: float, metric: str, unit: str) -> str:
+    """Return the cost and the quality of one model as a sentence.
 
     Examples
     --------
-    >>> from thrifty.report.words import average
-    >>> average(29.131858, "min"), average(0.0012345, "ms")
-    ('min 29.13', 'ms 0.00123')
+    >>> from thrifty.report.words import summary
+    >>> summary(12.5, 0.875, "accuracy", "CAD")
+    '12.50 CAD per example, accuracy 87.5%.'
+    """
+    return f"{_per_example(bill, unit)}, {metric} {format_quality(metric, quality)}."
+
+
+def assumptions(found: BudgetFit, note: str) -> list[str]:
+    """List what the figures of a fit rest on, one sentence or two per item.
+
+    Parameters
+    ----------
+    found : BudgetFit
+    note : str
+        A further assumption, appended at the end unless it is empty.
+    """
+    sizes, estimator, unit = found.sets.sizes, found.estimator, found.predictor.prices.unit
+    items = [
+        f"The rows were split {HOW_SPLIT[found.task]}: {sizes['train']} for training, "
+        f"{sizes['validation']} for validation, {sizes['test']} for testing. "
+        "New data is assumed to come from the same distribution.",
+        "Bills and qualities along the curve are means over the validation set. The chosen point "
+        "is the best of many there, so its validation quality is optimistic. The test set was "
+        "used neither for training nor for model selection.",
+    ]
+    if estimator.cap is not None:
+        items.append(f"No example can cost more than the cap, {money(estimator.cap, unit)}.")
+    if estimator.budget is not None:
+        items.append(
+            "The budget holds for the mean bill on the validation set, without a safety margin "
+            "for new data."
+            if estimator.confidence is None
+            else f"With {100 * estimator.confidence:g}% confidence, the mean bill of new examples "
+            "drawn like the validation set is within the budget."
+        )
+        if estimator.cap is None:
+            items.append("The budget limits the mean bill; a single example may cost more.")
+        if found.test_result.bill > estimator.budget:
+            items.append(
+                f"On the test set the mean bill is {format_mean(found.test_result.bill, unit)}, "
+                f"above the budget of {money(estimator.budget, unit)}."
+            )
+    items.append("A missing value was requested, paid for, and came back empty.")
+    if found.guessed:
+        items.append(f"The task, {found.task}, was inferred from the target.")
+    return [*items, note] if note else items
+
+
+def format_mean(amount: float, unit: str = "") -> str:
+    """Format a mean amount: two decimals from 1 on, three significant digits below.
+
+    Examples
+    --------
+    >>> from thrifty.report.words import format_mean
+    >>> format_mean(29.131858, "CAD"), format_mean(0.0012345, "ms")
+    ('CAD 29.13', 'ms 0.00123')
     """
     return money(round(amount, 2) if amount >= 1 else float(f"{amount:.3g}"), unit)
 
 
-def gap(metric: str, change: float) -> str:
-    """Tell a difference of quality.
+def format_quality(metric: str, value: float) -> str:
+    """Format a quality: accuracies in percent, other metrics with four significant digits.
 
     Examples
     --------
-    >>> from thrifty.report.words import gap
-    >>> gap("accuracy", -0.0123), gap("r2", 0.004), gap("accuracy", 0.0)
-    ('1.2 points of accuracy less', '0.0040 of r2 more', 'the same accuracy')
+    >>> from thrifty.report.words import format_quality
+    >>> format_quality("accuracy", 0.9646), format_quality("r2", 0.9646)
+    ('96.5%', '0.9646')
     """
-    size = abs(change)
-    amount = f"{100 * size:.1f} points" if metric in SHARES else f"{size:.4f}"
-    if not float(amount.split()[0]):
-        return f"the same {metric}"
-    return f"{amount} of {metric} {'less' if change < 0 else 'more'}"
+    return f"{100 * value:.1f}%" if metric in PERCENT_METRICS else f"{value:.4g}"
 
 
-def assumptions(found: BudgetFit, note: str) -> list[str]:
-    """What must hold for the figures to hold."""
-    sizes = found.sizes
-    told = [
-        f"The rows were divided {DIVIDED[found.task]}: {sizes['train']} to learn from, "
-        f"{sizes['validation']} to choose on, {sizes['test']} to report on. "
-        "Rows to come are taken to be like them.",
-        "Bills and qualities along the curve are means over the validation rows. The chosen point "
-        "is the best of many on those rows, so its quality there flatters; the test rows took no "
-        "part in learning or choosing.",
-        *_limits(found),
-        "A value that came back empty was paid for.",
-    ]
-    if found.guessed:
-        told.append(f"The task, {found.task}, was guessed from the target.")
-    return [*told, note] if note else told
+def format_number(value: Any) -> str:
+    """Format a float with four significant digits and anything else as `str` does.
+
+    Examples
+    --------
+    >>> from thrifty.report.words import format_number
+    >>> format_number(0.123456), format_number(12), format_number("male")
+    ('0.1235', '12', 'male')
+    """
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _limits(found: BudgetFit) -> Iterator[str]:
-    """What budget and cap promise."""
-    estimator, unit = found.estimator, found.predictor.prices.unit
-    if estimator.cap is not None:
-        yield f"No example can cost more than the cap, {money(estimator.cap, unit)}."
-    if estimator.budget is None:
-        return
-    if estimator.confidence is None:
-        yield "The budget holds for the mean bill on the validation rows."
-    else:
-        yield (
-            f"With confidence {estimator.confidence:g} the mean bill of rows that are drawn as the "
-            "validation rows were is within the budget."
-        )
-    if estimator.cap is None:
-        yield "The budget is for the mean bill; single examples may cost more."
-    if found.held_out.bill > estimator.budget:
-        yield (
-            f"On the test rows the mean bill is {average(found.held_out.bill, unit)}, above the "
-            f"budget of {money(estimator.budget, unit)}."
-        )
+def _per_example(bill: float, unit: str) -> str:
+    return f"{format_mean(bill)} {unit} per example" if unit else f"{format_mean(bill)} per example"

@@ -1,4 +1,4 @@
-"""Pictures in scikit-learn's style: a display holds the data, and `plot` draws them."""
+"""Plots in the style of scikit-learn's displays: an object holds the data, `plot` draws them."""
 
 from __future__ import annotations
 

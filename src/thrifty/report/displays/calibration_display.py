@@ -1,80 +1,84 @@
-"""Calibration at each stopping point, as a picture."""
+"""Plot of the calibration of a classifier, one curve for each place where rows stop."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 from thrifty.bundle import Predictor
-from thrifty.report.calibration import CalibrationLine, calibration
-from thrifty.report.displays.canvas import INK, SOFT, canvas, legend, looks
+from thrifty.learn.dataset import ValidationSet
+from thrifty.report.calibration import CalibrationCurve, calibration_curves
+from thrifty.report.displays.style import INK, SOFT, add_legend, line_style, prepare_axes
 
 __all__ = ["CalibrationDisplay"]
 
 
 class CalibrationDisplay:
-    """Share of right answers against confidence, for each place where rows stop.
+    """Accuracy against confidence, one curve for each place where rows stop.
 
-    Confidence is the probability of the predicted class: it is what a ladder compares with its
-    limits, so it must mean what it says on every rung, for the rows that stop there. A model
-    without rungs has one line. On the diagonal, answers are right as often as they claim.
+    Confidence is the probability of the predicted class. A ladder compares it with its thresholds,
+    so it should be calibrated on every rung, for the rows that stop there. A model without rungs
+    has one curve. On the diagonal, predictions are correct as often as their confidence says.
 
-    Make one with `from_estimator` or `from_predictor`.
+    Use `from_estimator` or `from_predictor` to create one.
 
     Parameters
     ----------
-    lines : tuple of CalibrationLine
+    curves : tuple of thrifty.report.calibration.CalibrationCurve
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     lines_ : dict of str to matplotlib Line2D
+        The line of each curve, by name.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty import GreedyMiserClassifier
-    >>> from thrifty import CalibrationDisplay
+    >>> from thrifty import CalibrationDisplay, GreedyMiserClassifier
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 2))
     >>> y = X[:, 0] + rng.normal(size=400) > 0
     >>> model = GreedyMiserClassifier(n_estimators=10).fit(X[:200], y[:200])
     >>> display = CalibrationDisplay.from_estimator(model, X[200:], y[200:])
-    >>> display.lines[0].counts.sum().item()
-    200
+    >>> display.lines_["all"].get_label()
+    'all: 200 rows, error 0.087'
     """
 
-    def __init__(self, lines: tuple[CalibrationLine, ...]) -> None:
-        self.lines = tuple(lines)
+    def __init__(self, curves: tuple[CalibrationCurve, ...]) -> None:
+        self.curves = tuple(curves)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Draw the calibration of a fitted classifier on rows that it has not seen."""
+        """Plot the calibration of a fitted classifier on rows that it was not trained on."""
         return cls.from_predictor(estimator.predictor_, X, y, ax=ax)
 
     @classmethod
     def from_predictor(cls, predictor: Predictor, X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Draw the calibration of a predictor of classes on rows that it has not seen."""
-        return cls(calibration(predictor, X, y)).plot(ax)
+        """Plot the calibration of a predictor with classes on rows that it was not trained on."""
+        rows = ValidationSet.for_predictor(predictor, "classification", X, y)
+        return cls(calibration_curves(predictor, rows)).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on axes of its own."""
-        self.ax_ = canvas(ax, size=(6.4, 4.8))
+        """Draw the curves on `ax`, or on new axes."""
+        self.ax_ = prepare_axes(ax, size=(6.4, 4.8))
         self.figure_ = self.ax_.figure
-        start = min(0.5, *(float(line.confidence.min()) for line in self.lines))
-        bottom = min(start, *(float(line.low.min()) for line in self.lines))
-        self.ax_.plot([start, 1], [start, 1], color=SOFT, linewidth=1, label="as sure as right")
-        self.lines_ = {line.name: self._draw(line, looks(i)) for i, line in enumerate(self.lines)}
+        start = min(0.5, *(float(curve.confidence.min()) for curve in self.curves))
+        bottom = min(start, *(float(curve.low.min()) for curve in self.curves))
+        self.ax_.plot([start, 1], [start, 1], color=SOFT, linewidth=1, label="perfectly calibrated")
+        self.lines_ = {}
+        for i, curve in enumerate(self.curves):
+            style = line_style(i)
+            label = f"{curve.name}: {curve.counts.sum()} rows, error {curve.error:.3f}"
+            self.ax_.vlines(curve.confidence, curve.low, curve.high, color=style["color"],
+                            alpha=0.35)  # fmt: skip
+            (self.lines_[curve.name],) = self.ax_.plot(
+                curve.confidence, curve.accuracy, label=label, markersize=5, **style
+            )
         self.ax_.set_xlabel("confidence (probability of the predicted class)", color=INK)
-        self.ax_.set_ylabel("share of right answers", color=INK)
+        self.ax_.set_ylabel("accuracy", color=INK)
         self.ax_.set_xlim(start - 0.02, 1.02)
         self.ax_.set_ylim(bottom - 0.02, 1.02)
         self.ax_.grid(color=SOFT, alpha=0.25, linewidth=0.6)
-        legend(self.ax_, loc="best")
+        add_legend(self.ax_, loc="best")
         return self
-
-    def _draw(self, line: CalibrationLine, look: dict[str, Any]) -> Any:
-        told = f"{line.name}: {line.counts.sum()} rows, error {line.error:.3f}"
-        self.ax_.vlines(line.confidence, line.low, line.high, color=look["color"], alpha=0.35)
-        (drawn,) = self.ax_.plot(line.confidence, line.right, label=told, markersize=5, **look)
-        return drawn

@@ -1,4 +1,4 @@
-"""The cost/quality curve as a picture."""
+"""Plot of one or more cost/quality curves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from thrifty.costs.money import money
 from thrifty.errors import DataError
-from thrifty.report.displays.canvas import INK, SOFT, WARN, canvas, legend, looks
+from thrifty.report.displays.style import (
+    INK,
+    SOFT,
+    WARN,
+    add_legend,
+    line_style,
+    prepare_axes,
+)
 
 if TYPE_CHECKING:
     from thrifty.frontier.curve import Curve
@@ -21,20 +28,21 @@ Floats = NDArray[np.float64]
 
 
 class CurveDisplay:
-    """Quality against mean bill: points, frontier, how sure both are, budget, chosen point.
+    """Quality against mean bill: the frontier with its confidence band, budget and chosen point.
 
-    The frontier is a step function: between two points a budget buys the cheaper one. Its band goes
-    from the points if they are as cheap and good, to the points if they are as dear and bad, as the
-    intervals of bill and quality allow (point by point, at the level of the curve).
+    The frontier is a step function: a budget between two points buys the cheaper one. The upper
+    edge of the band takes the cheap end of every bill interval and the good end of every quality
+    interval, the lower edge the expensive end and the poor end (point by point, at the level of the
+    curve).
 
-    Make one with `from_estimator`, `from_curve` or `from_curves`.
+    Use `from_estimator`, `from_curve` or `from_curves` to create one.
 
     Parameters
     ----------
     curves : Curve, or mapping of str to Curve
-        One or more curves of the same measure and unit, by name.
+        One or more curves of the same metric and unit, by name.
     budget : float, optional
-        Drawn as a line. The chosen point of a curve, if it has one, is drawn as a star.
+        Drawn as a vertical line. The chosen point of a curve, if it has one, is drawn as a star.
 
     Attributes
     ----------
@@ -46,14 +54,13 @@ class CurveDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty import GreedyMiserRegressor, Prices
-    >>> from thrifty import CurveDisplay
+    >>> from thrifty import CurveDisplay, GreedyMiserRegressor, Prices
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
     >>> y = X[:, 0] + 0.1 * X[:, 1]
     >>> learner = GreedyMiserRegressor(Prices([1.0, 5.0], unit="EUR"), n_estimators=20)
     >>> display = CurveDisplay.from_estimator(learner, X, y, budget=3)
-    >>> display.ax_.get_xlabel()
-    'mean bill (EUR)'
+    >>> display.lines_["GreedyMiserRegressor"].get_xdata()  # bills of the frontier, end of the axis
+    array([0.  , 1.  , 6.  , 6.24])
     """
 
     def __init__(
@@ -64,24 +71,29 @@ class CurveDisplay:
     ) -> None:
         self.curves = dict(curves) if isinstance(curves, Mapping) else {"frontier": curves}
         self.budget = budget
-        self._refuse_mixtures()
+        if not self.curves:
+            raise DataError("curves: there is no curve to draw")
+        for what in ("scoring", "unit"):
+            found = sorted({getattr(curve, what) for curve in self.curves.values()})
+            if len(found) > 1:
+                raise DataError(f"curves: they differ in {what}, {found}; plot them separately")
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any = None, y: Any = None, *, budget: float | None = None,
         ax: Any = None, **tracing: Any,
     ) -> Self:  # fmt: skip
-        """Draw the curve of a fitted budget estimator, or trace that of a learner first.
+        """Plot the curve of a fitted budget estimator, or trace that of a learner first.
 
         Parameters
         ----------
         estimator : estimator
-            Fitted, with `frontier_`; its budget and chosen point are drawn as well. Or any with
-            `path`, for which X and y are needed.
+            A fitted estimator with `frontier_`, whose budget and chosen point are drawn as well; or
+            any estimator with `path`, which needs X and y.
         X, y : table and target, optional
-            What `trace` gets.
+            Passed to `trace`.
         budget : float, optional
-            Instead of the estimator's own.
+            Overrides the estimator's own.
         ax : matplotlib Axes, optional
         **tracing
             Further arguments of `trace`, such as `scoring` or `validation`.
@@ -98,101 +110,78 @@ class CurveDisplay:
 
     @classmethod
     def from_curve(cls, curve: Curve, *, budget: float | None = None, ax: Any = None) -> Self:
-        """Draw one curve."""
+        """Plot one curve."""
         return cls(curve, budget=budget).plot(ax)
 
     @classmethod
     def from_curves(
         cls, curves: Mapping[str, Curve], *, budget: float | None = None, ax: Any = None
     ) -> Self:
-        """Draw several curves by name."""
+        """Plot several curves by name."""
         return cls(curves, budget=budget).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on axes of its own."""
-        self.ax_ = canvas(ax)
-        self.figure_ = self.ax_.figure
-        right = self._right()
-        self.lines_ = {
-            name: self._draw(name, curve, right, looks(i))
-            for i, (name, curve) in enumerate(self.curves.items())
-        }
-        self._mark()
-        self._label(right)
-        return self
-
-    def _draw(self, name: str, curve: Curve, right: float, look: dict[str, Any]) -> Any:
-        ax, frontier = self.ax_, curve.frontier
-        color = look["color"]
-        alone = len(self.curves) == 1
-        if alone:
-            self._draw_beaten(curve)
-        ax.fill_between(*_band(frontier, right), step="post", color=color, linewidth=0,
-                        alpha=0.15 if alone else 0.08)  # fmt: skip
-        bills, qualities = _column(frontier, "bill"), _column(frontier, "quality")
-        (line,) = ax.plot([*bills, right], [*qualities, qualities[-1]], drawstyle="steps-post",
-                          label=name, markersize=4, linewidth=1.6,
-                          markevery=range(len(bills)), **look)  # fmt: skip
-        return line
-
-    def _draw_beaten(self, curve: Curve) -> None:
-        kept = set(map(id, curve.frontier))
-        beaten = [point for point in curve.points if id(point) not in kept]
-        self.ax_.plot(_column(beaten, "bill"), _column(beaten, "quality"), ".", color=SOFT,
-                      alpha=0.6, label="beaten points", zorder=1.5)  # fmt: skip
-
-    def _mark(self) -> None:
-        if self.budget is not None:
-            told = f"budget {money(self.budget, self._first.unit)}"
-            self.ax_.axvline(self.budget, color=WARN, linestyle=(0, (6, 2)), linewidth=1.2,
-                             label=told)  # fmt: skip
-        chosen = [curve.chosen for curve in self.curves.values() if curve.chosen is not None]
-        if chosen:
-            bills, qualities = _column(chosen, "bill"), _column(chosen, "quality")
-            self.ax_.plot(bills, qualities, "*", color=WARN, markersize=15, label="chosen",
-                          markeredgecolor="white", zorder=4)  # fmt: skip
-
-    def _label(self, right: float) -> None:
-        ax, unit = self.ax_, self._first.unit
-        ax.set_xlabel(f"mean bill ({unit})" if unit else "mean bill", color=INK, parse_math=False)
-        ax.set_ylabel(self._first.scoring.replace("_", " "), color=INK)
-        ax.set_xlim(-0.02 * right, right)
-        ax.grid(axis="y", color=SOFT, alpha=0.25, linewidth=0.6)
-        legend(ax, loc="lower right")
-
-    @property
-    def _first(self) -> Curve:
-        return next(iter(self.curves.values()))
-
-    def _right(self) -> float:
-        """End of the axis of bills: a budget far beyond the curves does not squeeze them."""
+        """Draw the curves on `ax`, or on new axes."""
+        self.ax_ = ax = prepare_axes(ax)
+        self.figure_ = ax.figure
+        first, alone = next(iter(self.curves.values())), len(self.curves) == 1
+        # A budget far beyond the curves must not squeeze them.
         largest = max(point.bill for curve in self.curves.values() for point in curve.points)
         budget = self.budget or 0.0
-        return 1.04 * (max(largest, min(budget, 1.2 * largest)) or budget or 1.0)
+        right = 1.04 * (max(largest, min(budget, 1.2 * largest)) or budget or 1.0)
 
-    def _refuse_mixtures(self) -> None:
-        if not self.curves:
-            raise DataError("curves: there is no curve to draw")
-        for what in ("scoring", "unit"):
-            found = sorted({getattr(curve, what) for curve in self.curves.values()})
-            if len(found) > 1:
-                raise DataError(f"curves: they differ in {what}, {found}; draw them apart")
+        self.lines_ = {}
+        for i, (name, curve) in enumerate(self.curves.items()):
+            if alone:
+                frontier = set(map(id, curve.frontier))
+                dominated = [point for point in curve.points if id(point) not in frontier]
+                ax.plot(_column(dominated, "bill"), _column(dominated, "quality"), ".", color=SOFT,
+                        alpha=0.6, label="dominated points", zorder=1.5)  # fmt: skip
+            self.lines_[name] = self._draw_frontier(name, curve, right, line_style(i))
+        if self.budget is not None:
+            ax.axvline(self.budget, color=WARN, linestyle=(0, (6, 2)), linewidth=1.2,
+                       label=f"budget {money(self.budget, first.unit)}")  # fmt: skip
+        chosen = [curve.chosen for curve in self.curves.values() if curve.chosen is not None]
+        if chosen:
+            ax.plot(_column(chosen, "bill"), _column(chosen, "quality"), "*", color=WARN,
+                    markersize=15, label="chosen", markeredgecolor="white", zorder=4)  # fmt: skip
+
+        xlabel = f"mean bill ({first.unit})" if first.unit else "mean bill"
+        ax.set_xlabel(xlabel, color=INK, parse_math=False)
+        ax.set_ylabel(first.scoring.replace("_", " "), color=INK)
+        ax.set_xlim(-0.02 * right, right)
+        ax.grid(axis="y", color=SOFT, alpha=0.25, linewidth=0.6)
+        add_legend(ax, loc="lower right")
+        return self
+
+    def _draw_frontier(self, name: str, curve: Curve, right: float, style: dict[str, Any]) -> Any:
+        """Draw the frontier of a curve as steps, with its band; return the line."""
+        frontier = curve.frontier
+        bill_low, bill_high = _column(frontier, "bill_interval").T
+        quality_low, quality_high = _column(frontier, "quality_interval").T
+        budgets = np.unique([*bill_low, *bill_high, right])
+        self.ax_.fill_between(
+            budgets,
+            _best_within(budgets, bill_high, quality_low),
+            _best_within(budgets, bill_low, quality_high),
+            step="post",
+            color=style["color"],
+            linewidth=0,
+            alpha=0.15 if len(self.curves) == 1 else 0.08,
+        )
+        bills, qualities = _column(frontier, "bill"), _column(frontier, "quality")
+        (line,) = self.ax_.plot([*bills, right], [*qualities, qualities[-1]], label=name,
+                                drawstyle="steps-post", markersize=4, linewidth=1.6,
+                                markevery=range(len(bills)), **style)  # fmt: skip
+        return line
 
 
 def _column(points: Sequence[Any], name: str) -> Floats:
+    """Return an attribute of the points as an array."""
     return np.array([getattr(point, name) for point in points], dtype=np.float64)
 
 
-def _band(frontier: Sequence[Any], right: float) -> tuple[Floats, Floats, Floats]:
-    """Budgets, and the steps of the least and the most that the intervals allow at each."""
-    bill_low, bill_high = _column(frontier, "bill_interval").T
-    low, high = _column(frontier, "quality_interval").T
-    budgets = np.unique([*bill_low, *bill_high, right])
-    least, most = _steps(budgets, bill_high, low), _steps(budgets, bill_low, high)
-    return budgets, least, most
-
-
-def _steps(budgets: Floats, bills: Floats, qualities: Floats) -> Floats:
-    """Best quality within each budget; below the first point, NaN."""
+def _best_within(budgets: Floats, bills: Floats, qualities: Floats) -> Floats:
+    """Return the best quality within each budget, NaN where no bill is within it."""
     within = np.where(bills <= budgets[:, np.newaxis], qualities, -np.inf).max(axis=1)
     return np.where(np.isfinite(within), within, np.nan)

@@ -1,0 +1,54 @@
+"""Axes, colors, line styles and legends that the displays share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["COLORS", "INK", "SOFT", "WARN", "add_legend", "line_style", "prepare_axes", "shorten"]
+
+INK, SOFT, WARN = "#222222", "#8a8a8a", "#b3261e"
+# Dark enough on white and safe for color-blind readers; in grayscale, line styles and markers
+# still tell the lines apart.
+COLORS = ("#0b5cad", "#c45a00", "#00795a", "#8e2f8f", "#5b4a00", "#444444")
+LINE_STYLES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def prepare_axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.0)) -> Any:
+    """Return axes with light spines: `ax` itself, or the axes of a new figure of `size` inches."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["bottom", "left"]].set_color(SOFT)
+    ax.tick_params(color=SOFT, labelcolor=INK)
+    ax.set_axisbelow(True)
+    return ax
+
+
+def line_style(i: int) -> dict[str, Any]:
+    """Return the color, line style and marker of the i-th line, as keywords of `Axes.plot`."""
+    return {
+        "color": COLORS[i % len(COLORS)],
+        "linestyle": LINE_STYLES[i % len(LINE_STYLES)],
+        "marker": MARKERS[i % len(MARKERS)],
+    }
+
+
+def add_legend(ax: Any, **where: Any) -> None:
+    """Add a legend that shows its labels literally: a dollar sign does not start a formula."""
+    for text in ax.legend(frameon=False, fontsize="small", **where).get_texts():
+        text.set_parse_math(False)
+
+
+def shorten(name: str, width: int) -> str:
+    """Cut a name to at most `width` characters, with an ellipsis in place of the rest.
+
+    Examples
+    --------
+    >>> from thrifty.report.displays.style import shorten
+    >>> shorten("cholesterol", 20), len(shorten("cholesterol", 5))
+    ('cholesterol', 5)
+    """
+    return name if len(name) <= width else f"{name[: width - 1]}\u2026"

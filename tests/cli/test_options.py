@@ -1,0 +1,164 @@
+"""The options that commands share: checked before any work, all problems of the data at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+
+from thrifty.cli.options import (
+    TrainingOptions,
+    check_outputs,
+    read_prices,
+    read_training_data,
+)
+from thrifty.errors import DataError, PriceError
+
+FIT = ("fit", "table.csv", "--target", "ill", "--learner", "greedy-miser", "-o", "m.thrifty",
+       "--budget", "20")  # fmt: skip
+
+
+def options(**given) -> TrainingOptions:
+    default = {"table": Path("table.csv"), "target": "ill", "prices": None, "unit": None,
+               "task": None, "qid": None, "groups": None, "drop": (), "scoring": None,
+               "learners": ("greedy-miser",), "seed": 0}  # fmt: skip
+    return TrainingOptions(**{**default, **given})
+
+
+def test_the_data_are_read_and_the_learners_know_the_prices(folder, frame) -> None:
+    data = read_training_data(options(prices=Path("prices.csv"), unit="CAD"))
+    assert data.table.schema.names == ("age", "chol", "fbs", "sex")
+    assert data.table.labels.tolist() == frame["ill"].tolist()
+    assert (data.table.task, data.table.query, data.groups) == ("classification", None, None)
+    assert data.table.prices.full == 11.5
+    assert list(data.learners) == ["greedy-miser"]
+    assert data.learners["greedy-miser"].prices is data.prices
+    assert data.prices.unit == "CAD"
+
+
+def test_without_a_price_list_every_feature_costs_1() -> None:
+    prices = read_prices(None, "ms").bind(["age", "sex"])
+    assert prices.own.tolist() == [1.0, 1.0] and prices.unit == "ms"
+
+
+def test_an_output_is_neither_an_input_nor_another_output(tmp_path) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    check_outputs([a, None], [b, None])
+    for outputs, inputs in (([a], [tmp_path / "x" / ".." / "a"]), ([a, a], [b])):
+        with pytest.raises(click.UsageError, match="is named twice"):
+            check_outputs(outputs, inputs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--budget", "nan"), "not a finite number"),
+        (("--budget", "inf"), "not a finite number"),
+        (("--drop", "ill"), "'ill' is named by --target and by --drop"),
+        (("--groups", "ill"), "'ill' is named by --target and by --groups"),
+        (("--task", "clustering"), "clustering"),
+        (("--prices", "absent.csv"), "does not exist"),
+        (("-o", "absent/m.thrifty"), "There is no folder 'absent'; create it first"),
+        (("-o", "."), "is a directory"),
+        (("-o", "table.csv"), "'table.csv' is named twice"),
+    ],
+)
+def test_a_wrong_option_is_reported_before_any_work(run, folder, arguments, words, files) -> None:
+    before = files()
+    result = run(*FIT, *arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert files() == before
+
+
+def test_a_folder_without_write_permission_is_reported_before_any_work(
+    run, folder, monkeypatch
+) -> None:
+    monkeypatch.setattr("thrifty.cli.options.os.access", lambda path, mode: False)
+    result = run(*FIT)
+    assert result.exit_code == 2
+    assert "is not writable" in result.stderr
+
+
+# --- 3: bad data or prices ---------------------------------------------------
+
+
+def test_a_single_problem_keeps_its_own_error(folder) -> None:
+    (folder / "prices.csv").write_text("feature,price\nage,-1\n")
+    with pytest.raises(PriceError, match="prices.csv"):
+        read_training_data(options(prices=Path("prices.csv")))
+
+
+def test_several_problems_become_one_error(folder) -> None:
+    with pytest.raises(DataError, match="inputs: 2 problems"):
+        read_training_data(options(scoring="acuracy", learners=("oracle",)))
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"chol": np.nan}, ["'chol' has no value at all"]),
+        ({"ill": "yes"}, ["only one class, 'yes'"]),
+        ({"chol": ["abc", *range(239)]}, ["'chol'", "'abc' in row 0"]),
+        ({"chol": [1.0, np.inf] * 120}, ["'chol' holds inf in row 1"]),
+        ({"chol": np.nan, "age": [np.inf] * 240}, ["2 problems", "'chol'", "'age'"]),
+        ({"name": [f"n{i} x" for i in range(240)], "ill": ["no", "yes"] * 120}, ["'name'"]),
+    ],
+    ids=["all-nan", "one-class", "text", "infinite", "two", "price"],
+)
+def test_an_unusable_table_is_reported(run, folder, table, columns, words, refused) -> None:
+    table(**columns)
+    refused(run(*FIT, "--prices", "prices.csv"), *words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("age,ill\n", ["0 sample(s)"]),
+        ("ill\nyes\nno\n", ["0 feature(s)"]),
+        ("age,ill\n1,yes\n2,no\n", ["too few rows"]),
+    ],
+)
+def test_a_table_that_is_too_small_is_reported(run, folder, text, words, refused) -> None:
+    (folder / "table.csv").write_text(text)
+    refused(run(*FIT), *words)
+
+
+@pytest.mark.parametrize(
+    ("prices", "words"),
+    [
+        ("feature,price\nage,1\n", ["no price for 'chol'"]),
+        ("feature,price\nage,-1\nchol,x\n", ["line 2", "negative", "line 3", "not a number"]),
+        ("feature,price\nagee,1\n", ["did you mean 'age'?"]),
+        ("feature,cost\n", ["unknown column 'cost'"]),
+    ],
+)
+def test_unusable_prices_are_reported(run, folder, prices, words, refused) -> None:
+    (folder / "prices.csv").write_text(prices)
+    refused(run(*FIT, "--prices", "prices.csv"), *words)
+
+
+def test_a_ranking_without_queries_is_reported(run, folder, refused) -> None:
+    refused(run(*FIT, "--task", "ranking"), "ranking needs the query of each row")
+
+
+def test_queries_for_another_task_are_reported(run, table, refused) -> None:
+    table(q=np.repeat(np.arange(24), 10))
+    result = run(*FIT, "--qid", "q", "--task", "classification")
+    refused(result, "classification has no queries", "--groups")
+
+
+def test_all_problems_are_reported_at_once(run, folder, table, refused) -> None:
+    table(chol=np.inf, ill="yes")
+    (folder / "prices.csv").write_text("feature,price\nage,-1\nchol,x\n")
+    result = run(*FIT, "--prices", "prices.csv", "--scoring", "acuracy", "--learner", "oracle")
+    refused(result, "5 problems", "'chol' holds inf", "only one class", "line 2", "line 3",
+            "did you mean 'accuracy'", "['oracle'] are not for classification")  # fmt: skip
+
+
+def test_wrong_columns_and_wrong_prices_are_reported_at_once(run, folder, refused) -> None:
+    (folder / "prices.csv").write_text("feature,cost\n")
+    result = run(*FIT, "--drop", "sx", "--prices", "prices.csv")
+    refused(result, "2 problems", "did you mean 'sex'?", "unknown column 'cost'")
