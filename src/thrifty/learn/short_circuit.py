@@ -1,11 +1,10 @@
-"""Short-circuiting a predictor: the same answers, for a bill that is never higher.
+"""Short-circuit a predictor: the same predictions, at a bill that is never higher.
 
-In which order the trees of a short-circuited forest name what is bought next.
-
-The order changes no answer, only bills, so it is chosen by the bills of some rows: the best of a
-few simple rules, then moves of single trees to the front that lower the mean bill. Measured on
-eight data sets no rule alone wins: trees that are cheap on top of what is bought already do well
-where prices differ, trees that move the sums most where they do not.
+The order of the trees decides which feature is requested next. It changes no prediction, only
+bills, so it is chosen by the bills of some rows: the best of a few simple rules, then moves of
+single trees to the front that lower the mean bill. On eight data sets no rule wins alone: trees
+that add little to the bill do well where prices differ, trees whose outputs vary most where they do
+not.
 """
 
 from __future__ import annotations
@@ -25,10 +24,12 @@ from thrifty.model.short_circuit.short_circuit import ShortCircuit
 
 __all__ = ["make_rows", "short_circuit", "tree_order"]
 
-ROWS = 300
-# Early trees decide what is bought: rules and moves look no further than this.
-RULED, MOVED = 24, 8
-MOVES = 150
+# Rows on which bills are compared.
+N_ROWS = 300
+# Early trees decide what is bought: rules and moves only order this many.
+N_RULED, N_FRONT = 24, 8
+# Random moves that are tried.
+N_MOVES = 150
 HUGE = np.finfo(np.float64).max
 SEED = 0
 
@@ -36,19 +37,81 @@ Order = NDArray[np.int64]
 Rows = NDArray[np.floating]
 
 
+def short_circuit(predictor: Predictor, X: Any = None, *, tolerance: float = 0.0) -> Predictor:
+    """Stop requesting features once no unfinished tree can change the prediction.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        Its model must be a forest: boosted trees, a random forest, an adopted one.
+    X : table, optional
+        Rows like those to predict. Their bills choose the order of the trees; by default, the
+        bills of rows made up from the thresholds do.
+    tolerance : float
+        For regression: how far a value may be from that of the whole forest. Classes are always
+        those of the whole forest.
+
+    Returns
+    -------
+    Predictor
+        With the same classes, names and prices. The probabilities of a row that stopped early
+        come from the trees that it finished and the best guess for the others; the largest is
+        that of the class that the whole forest predicts.
+
+    Raises
+    ------
+    DataError
+        If the model is not a forest, or the tolerance does not fit it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty import GreedyMiserClassifier
+    >>> from thrifty.learn.short_circuit import short_circuit
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 6))
+    >>> y = (2 * X[:, 0] + X[:, 1:].sum(axis=1) > 0).astype(int)
+    >>> whole = GreedyMiserClassifier(n_estimators=30, max_depth=2).fit(X, y).predictor_
+    >>> quick = short_circuit(whole, X)
+    >>> (quick.predict(X) == whole.predict(X)).mean().item()  # always the same class
+    1.0
+    >>> round(whole.bill(X).mean().item(), 1), round(quick.bill(X).mean().item(), 1)
+    (6.0, 3.6)
+    """
+    forest = predictor.model
+    if isinstance(forest, ShortCircuit):
+        forest = forest.forest
+    if not isinstance(forest, Forest):
+        raise DataError(f"a model of kind {forest.kind!r} has no trees to skip; give a forest")
+    if forest.link == "sum" and tolerance == 0:
+        raise DataError("this model predicts values: give a tolerance above 0, in their unit")
+    plain = ShortCircuit.of(forest, tolerance=tolerance)
+    rows = None if X is None else predictor.schema.encode(X)
+    return Predictor(
+        plain.reordered(tree_order(plain, predictor.prices, rows)),
+        predictor.schema,
+        predictor.prices,
+        predictor.classes,
+        predictor.knob,
+        {**(predictor.provenance or {}), "short_circuit": True},
+    )
+
+
 def tree_order(model: ShortCircuit, prices: BoundPrices, X: Rows | None = None) -> Order:
-    """An order of the trees with a low mean bill.
+    """Find an order of the trees with a low mean bill.
 
     Parameters
     ----------
     model : ShortCircuit
     prices : BoundPrices
-        Of the columns of the table.
     X : array (n, d), optional
-        Rows to measure bills on, 300 at most; without them rows are made up from the thresholds.
+        Rows to measure bills on, at most 300 of them; by default rows made up from the thresholds.
     """
     rng = np.random.default_rng(SEED)
-    rows = make_rows(model.forest, ROWS, rng) if X is None else _some(X)
+    if X is None:
+        rows: Rows = make_rows(model.forest, N_ROWS, rng)
+    else:  # spread evenly over the table
+        rows = X[np.linspace(0, len(X) - 1, min(len(X), N_ROWS)).astype(np.int64)]
 
     def bill(order: Order) -> float:
         quick = model.reordered(order)
@@ -57,15 +120,18 @@ def tree_order(model: ShortCircuit, prices: BoundPrices, X: Rows | None = None) 
 
     best = min(_rules(model.forest, prices, rows), key=bill)
     least = bill(best)
-    for _ in range(MOVES if len(best) > 1 else 0):
-        moved = _moved(best, rng)
+    for _ in range(N_MOVES if len(best) > 1 else 0):
+        trees = best.tolist()
+        tree = trees.pop(int(rng.integers(len(trees))))
+        trees.insert(int(rng.integers(min(N_FRONT, len(best)))), tree)
+        moved = np.array(trees, dtype=np.int64)
         if (now := bill(moved)) < least:
             best, least = moved, now
     return best
 
 
 def make_rows(forest: Forest, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Rows whose values lie on both sides of the thresholds of a forest."""
+    """Make up rows whose values lie on both sides of the thresholds of a forest."""
     rows = np.zeros((n, forest.n_features))
     splits = forest.nodes[~is_leaf(forest.nodes)]
     for feature in forest.features:
@@ -80,109 +146,33 @@ def make_rows(forest: Forest, n: int, rng: np.random.Generator) -> NDArray[np.fl
     return rows
 
 
-def _some(X: Rows) -> Rows:
-    """Rows spread evenly over a table."""
-    return X[np.linspace(0, len(X) - 1, min(len(X), ROWS)).astype(np.int64)]
-
-
 def _rules(forest: Forest, prices: BoundPrices, rows: Rows) -> Iterator[Order]:
-    """The order of the forest; the most telling trees first; and two that count prices."""
+    """Yield the order of the forest, by variation of the outputs, and two by price."""
     trees = np.arange(len(forest.roots))
     yield trees
     if len(trees) > 1:
         leaves = forest.leaves(rows)
-        spread = np.array([_spread(forest.values[found]) for found in leaves])
+        values = [forest.values[found] for found in leaves]
+        # Mean distance of the outputs of each tree from their mean.
+        spread = np.array([np.abs(v - v.mean(axis=0)).sum(axis=1).mean() for v in values])
         yield np.argsort(-spread, kind="stable")
         used = [forest.unpack_paths(forest.paths[found]) for found in leaves]
         yield _cheapest_next(used, prices, np.ones(len(trees)))
         yield _cheapest_next(used, prices, spread)
 
 
-def _spread(values: NDArray[np.float64]) -> float:
-    """How far the outputs of a tree lie from their mean."""
-    return float(np.abs(values - values.mean(axis=0)).sum(axis=1).mean())
-
-
 def _cheapest_next(
     used: list[NDArray[np.bool_]], prices: BoundPrices, worth: NDArray[np.float64]
 ) -> Order:
-    """Again and again the tree of the most worth for what it adds to the bills."""
+    """Take, again and again, the tree with the most worth per amount that it adds to the bill."""
     rest, order = list(range(len(used))), []
     bought = np.zeros_like(used[0])
-    crumb = 1e-9 * (prices.full + 1.0)
-    for _ in range(min(RULED, len(used))):
+    smallest = 1e-9 * (prices.full + 1.0)  # so that a free tree has a finite ratio
+    for _ in range(min(N_RULED, len(used))):
         paid = prices.bill(bought).mean()
         added = [float(prices.bill(bought | used[tree]).mean() - paid) for tree in rest]
-        ratios = [worth[tree] / (cost + crumb) for tree, cost in zip(rest, added, strict=True)]
+        ratios = [worth[tree] / (cost + smallest) for tree, cost in zip(rest, added, strict=True)]
         tree = rest.pop(int(np.argmax(ratios)))
         order.append(tree)
         bought = bought | used[tree]
     return np.array([*order, *rest], dtype=np.int64)
-
-
-def _moved(order: Order, rng: np.random.Generator) -> Order:
-    """One tree taken from anywhere and put near the front."""
-    moved = order.tolist()
-    tree = moved.pop(int(rng.integers(len(moved))))
-    moved.insert(int(rng.integers(min(MOVED, len(order)))), tree)
-    return np.array(moved, dtype=np.int64)
-
-
-def short_circuit(predictor: Predictor, X: Any = None, *, tolerance: float = 0.0) -> Predictor:
-    """Stop asking once no unasked tree can change the answer.
-
-    Parameters
-    ----------
-    predictor : Predictor
-        Of a forest: boosted trees, a random forest, an adopted one.
-    X : table, optional
-        Rows like those to come. The order in which trees are asked is chosen by their bills;
-        without them, by rows made up from the thresholds of the trees.
-    tolerance : float
-        For a model of values: how far a value may be from that of the whole forest. Classes are
-        always those of the whole forest.
-
-    Returns
-    -------
-    Predictor
-        With the same classes, names and prices. The probabilities of a row that stopped early
-        are those of the trees it finished and the best guess for the others; the largest is
-        that of the whole forest's class.
-
-    Raises
-    ------
-    DataError
-        If the model is no forest, or the tolerance does not suit it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thrifty import GreedyMiserClassifier
-    >>> from thrifty.learn.short_circuit import short_circuit
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(400, 6))
-    >>> y = (2 * X[:, 0] + X[:, 1:].sum(axis=1) > 0).astype(int)
-    >>> whole = GreedyMiserClassifier(n_estimators=30, max_depth=2).fit(X, y).predictor_
-    >>> quick = short_circuit(whole, X)
-    >>> bool((quick.predict(X) == whole.predict(X)).all())
-    True
-    >>> bool((quick.bill(X) <= whole.bill(X)).all() and quick.bill(X).mean() < 5)
-    True
-    """
-    forest = predictor.model
-    if isinstance(forest, ShortCircuit):
-        forest = forest.forest
-    if not isinstance(forest, Forest):
-        raise DataError(f"a model of kind {forest.kind!r} has no trees to leave out; give a forest")
-    if forest.link == "sum" and tolerance == 0:
-        raise DataError("this model predicts values: give a tolerance above 0, in their unit")
-    plain = ShortCircuit.of(forest, tolerance=tolerance)
-    rows = None if X is None else predictor.schema.encode(X)
-    return Predictor(
-        plain.reordered(tree_order(plain, predictor.prices, rows)),
-        predictor.schema,
-        predictor.prices,
-        predictor.classes,
-        predictor.knob,
-        {**(predictor.provenance or {}), "short_circuit": True},
-    )

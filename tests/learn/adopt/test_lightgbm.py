@@ -172,9 +172,9 @@ def text(rows):
         (("objective=regression", "objective=multiclassova num_class:3"), "multiclassova"),
         (("num_class=1", "num_class=2"), "2 outputs"),
         (("is_linear=0", "is_linear=1"), "linear trees"),
-        (("left_child=", "left_child=0 0 "), "not a sound|no trees"),
+        (("left_child=", "left_child=0 0 "), "not a sound|not trees"),
         (("left_child=", "left="), "not a sound LightGBM model"),
-        (("leaf_value=", "leaf_value=nan "), "no trees"),
+        (("leaf_value=", "leaf_value=nan "), "not trees"),
         (("end of trees", ""), "in the middle"),
         (("tree\nversion", "version"), "neither a LightGBM text file"),
     ],
@@ -200,7 +200,7 @@ def test_nodes_that_go_in_circles_are_refused(text, tmp_path):
              for line in text.split("\n")]  # fmt: skip
     path = tmp_path / "model.txt"
     path.write_text("\n".join(lines))
-    with pytest.raises(DataError, match="are no trees"):
+    with pytest.raises(DataError, match="are not trees"):
         adopt(path)
 
 

@@ -127,7 +127,7 @@ def test_what_cannot_be_adopted_is_refused(keys, to, message):
 @pytest.mark.parametrize(
     ("key", "to", "message"),
     [
-        ("left_children", [1, 0], "no trees|not a sound"),
+        ("left_children", [1, 0], "not trees|not a sound"),
         ("split_conditions", ["x"], "not a sound"),
         ("categories_nodes", [0], "not a sound"),
         ("tree_param", {"size_leaf_vector": "3"}, "leaves are vectors"),

@@ -1,4 +1,4 @@
-"""From a model of another library to a predictor: names, categories, classes and prices join."""
+"""Turn a model of another library into a predictor with names, classes and prices."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from thrifty.learn.adopt import scikit_learn
 from thrifty.learn.adopt.lightgbm import read_lightgbm
 from thrifty.learn.adopt.trees import Source
 from thrifty.learn.adopt.xgboost import read_xgboost
+from thrifty.learn.dataset import bind_prices
 from thrifty.model import Forest
 
 __all__ = ["adopt", "adopt_forest"]
@@ -34,9 +35,9 @@ def adopt(
     prices: Prices | None = None,
     classes: Sequence[Any] | None = None,
 ) -> Predictor:
-    """Make a predictor of a model that another library has fitted.
+    """Turn a model that another library has fitted into a predictor.
 
-    It predicts what the model predicts, and can tell what it uses, walk, and be saved.
+    The predictor makes the same predictions, and has bills, walks and model files besides.
 
     Parameters
     ----------
@@ -44,19 +45,19 @@ def adopt(
         A fitted scikit-learn tree, forest or gradient boosting; a LightGBM model or the path of
         its text file; an XGBoost model or the path of its JSON file.
     X : table, optional
-        Some rows of the training table. It names the columns, and the categories where the model
-        knows bare codes only.
+        Some rows of the training table: their columns give the names, and their categories the
+        labels where the model only knows codes.
     feature_names : sequence of str, optional
-        Names of the columns, instead of those that the model or `X` has.
+        Names of the columns, in place of those of the model or of `X`.
     prices : Prices, optional
-        What the features cost; one unit each when left out.
+        What the features cost; one unit each by default.
     classes : sequence, optional
-        Labels of the classes, where the model has none of its own; 0, 1, ... when left out.
+        Labels of the classes, if the model has none of its own; 0, 1, ... by default.
 
     Raises
     ------
     DataError
-        If the model is of another kind, or does what a frozen forest cannot.
+        If the model is of another kind, or does something that a frozen forest cannot do.
 
     Examples
     --------
@@ -67,22 +68,23 @@ def adopt(
     >>> y = np.where(X[:, 0] + X[:, 2] > 0, "yes", "no")
     >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
     >>> predictor = adopt(forest)
-    >>> bool((predictor.predict(X) == forest.predict(X)).all())
-    True
-    >>> predictor.walk().asks[0]
-    0
+    >>> predictor.predict(X[:3]), forest.predict(X[:3])
+    (array(['yes', 'yes', 'no'], dtype='<U3'), array(['yes', 'yes', 'no'], dtype='<U3'))
+    >>> predictor.walk().asks  # what the roots of the trees wait for
+    (0, 3, 2)
     """
+    from thrifty import __version__
+
     source = read(model)
     schema = _schema(source, X, feature_names)
-    names = [str(column.name) for column in schema.columns]
-    bound = (prices or Prices()).bind(names if schema.named else len(names))
-    return Predictor(
-        source.forest, schema, bound, _classes(source, classes), None, _provenance(source)
-    )
+    bound = bind_prices(prices, schema)
+    provenance = {"method": "adopt", "source": source.origin, "thrifty": __version__}
+    labels = _classes(source, classes)
+    return Predictor(source.forest, schema, bound, labels, None, provenance)
 
 
 def adopt_forest(model: Any) -> Forest:
-    """The frozen forest of a model that `adopt` takes.
+    """Return the frozen forest of a model that `adopt` takes.
 
     Examples
     --------
@@ -91,23 +93,30 @@ def adopt_forest(model: Any) -> Forest:
     >>> from thrifty.learn.adopt import adopt_forest
     >>> X = np.arange(8.0).reshape(-1, 1)
     >>> tree = DecisionTreeRegressor(max_depth=2).fit(X, X[:, 0] ** 2)
-    >>> bool((adopt_forest(tree).score(X) == tree.predict(X)).all())
-    True
+    >>> adopt_forest(tree).score(X[2:4]), tree.predict(X[2:4])
+    (array([ 1.66666667, 12.5       ]), array([ 1.66666667, 12.5       ]))
     """
     return read(model).forest
 
 
 def read(model: Any) -> Source:
-    """Find out what `model` is, and read it."""
+    """Find out which library a model comes from, and read it."""
     if isinstance(model, str | os.PathLike):
         return _read_file(Path(model))
     if isinstance(model, scikit_learn.KINDS):
         return scikit_learn.read_scikit_learn(model)
     library = type(model).__module__.split(".")[0]
+    labels = getattr(model, "classes_", None)
+    classes = None if labels is None else list(labels.tolist())
     if library == "lightgbm":
-        return _read_lightgbm(model)
+        booster = _booster(model, lambda: model.booster_)
+        return read_lightgbm(booster.model_to_string(), classes=classes)
     if library == "xgboost":
-        return _read_xgboost(model)
+        booster = _booster(model, lambda: model.get_booster())
+        text = booster.save_raw("json").decode("utf-8")
+        # The estimators use the best round of early stopping, a bare booster does not.
+        best = getattr(model, "best_iteration", None) if booster is not model else None
+        return read_xgboost(text, rounds=None if best is None else best + 1, classes=classes)
     kind = type(model).__name__
     if isinstance(model, BaseEstimator) and hasattr(model, "best_estimator_"):
         raise DataError(f"a {kind} cannot be adopted; give its best_estimator_")
@@ -115,51 +124,28 @@ def read(model: Any) -> Source:
 
 
 def _read_file(path: Path) -> Source:
-    """A text file of LightGBM or a JSON file of XGBoost, told apart by how it begins."""
+    """Read a text file of LightGBM or a JSON file of XGBoost, by how it begins."""
     data = path.read_bytes()
     start = data.lstrip()[:5]
-    if start.startswith(b"tree"):
-        return read_lightgbm(_text(path, data))
     if start.startswith(b"{L"):
         raise DataError(f"{path}: this is UBJSON; save the XGBoost model as JSON: name it *.json")
-    if start.startswith(b"{"):
-        return read_xgboost(_text(path, data))
+    if start.startswith((b"tree", b"{")):
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise DataError(f"{path}: not UTF-8 text; the file is damaged") from None
+        return read_lightgbm(text) if start.startswith(b"tree") else read_xgboost(text)
     raise DataError(f"{path}: neither a LightGBM text file nor an XGBoost JSON file")
 
 
-def _text(path: Path, data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: not UTF-8 text; the file is damaged") from None
-
-
-def _read_lightgbm(model: Any) -> Source:
-    booster = _booster(model, lambda: model.booster_)
-    return read_lightgbm(booster.model_to_string(), classes=_labels(model))
-
-
-def _read_xgboost(model: Any) -> Source:
-    booster = _booster(model, lambda: model.get_booster())
-    text = booster.save_raw("json").decode("utf-8")
-    # The estimators stop at the best round of an early stop, a bare booster does not.
-    best = getattr(model, "best_iteration", None) if booster is not model else None
-    return read_xgboost(text, rounds=None if best is None else best + 1, classes=_labels(model))
-
-
 def _booster(model: Any, find: Callable[[], Any]) -> Any:
-    """The booster in an estimator, or `model` if it is one."""
+    """Return the booster of an estimator, or `model` if it is one."""
     if not isinstance(model, BaseEstimator):
         return model
     try:
         return find()
-    except (AttributeError, ValueError):  # of which their errors for unfitted models are made
+    except (AttributeError, ValueError):  # what their errors for unfitted models derive from
         raise DataError(f"this {type(model).__name__} is not fitted; call fit first") from None
-
-
-def _labels(model: Any) -> list[Any] | None:
-    labels = getattr(model, "classes_", None)
-    return None if labels is None else list(labels.tolist())
 
 
 def _schema(source: Source, X: Any, feature_names: Sequence[str] | None) -> Schema:
@@ -176,7 +162,7 @@ def _schema(source: Source, X: Any, feature_names: Sequence[str] | None) -> Sche
 
 
 def _table_columns(source: Source, table: Schema) -> tuple[tuple[Column, ...], bool]:
-    """The columns of the source by the names of a table, and its labels for bare codes."""
+    """Return the columns of the model with the names of a table, and its labels for codes."""
     if len(table) != len(source.columns):
         raise DataError(f"X has {len(table)} columns, the model reads {len(source.columns)}")
     problems, columns = [], []
@@ -206,9 +192,3 @@ def _classes(source: Source, classes: Sequence[Any] | None) -> Any:
     if found is not None and len(found) != count:
         raise DataError(f"classes: give {count} labels, got {len(found)}")
     return list(range(count)) if found is None else found
-
-
-def _provenance(source: Source) -> dict[str, Any]:
-    from thrifty import __version__
-
-    return {"method": "adopt", "source": source.origin, "thrifty": __version__}

@@ -3,8 +3,6 @@
 LightGBM compares doubles, x <= threshold, but it has three notions of what is missing, it reads
 numbers within 1e-35 of zero as zero, and where zero is missing a split may send it away from its
 neighbors. Such a split becomes a chain of plain ones.
-
-One tree of a LightGBM text file, its splits told as x <= threshold and subsets of codes.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from thrifty.learn.adopt.trees import (
 __all__ = ["Blob", "cuts", "read_lightgbm", "unfold"]
 
 Blob = Mapping[str, str]
-"""A tree as the file has it: words by word."""
+"""A tree as the file has it: values by key."""
 
 Number = TypeVar("Number", int, float)
 
@@ -42,12 +40,12 @@ NONE, ZERO, NAN = 0, 1, 2
 # LightGBM reads what is no farther from zero as zero.
 TINY = float(np.float32(1e-35))
 BELOW_TINY = math.nextafter(-TINY, -math.inf)
-# Chains copy what hangs below them; a file that needs more than this is not meant well.
-MOST_NODES = 1_000_000
+# Chains copy the subtrees below them; a file that needs more nodes than this is hostile.
+MAX_NODES = 1_000_000
 
 
 def unfold(blob: Blob, codes: Mapping[int, Mapping[int, int]]) -> SourceTree:
-    """The tree of `blob`; `codes` are the places of raw codes, by categorical feature."""
+    """Read one tree; `codes` maps raw codes to positions, by categorical feature."""
     if blob.get("is_linear", "0") != "0":
         raise DataError("this LightGBM model has linear trees, which cannot be adopted")
     return _Unfolding(blob, codes).tree()
@@ -56,9 +54,9 @@ def unfold(blob: Blob, codes: Mapping[int, Mapping[int, int]]) -> SourceTree:
 def cuts(
     threshold: float, missing: int, default_left: bool
 ) -> tuple[list[tuple[float, bool]], bool]:
-    """A numeric split as upper ends of intervals, with whether each goes left.
+    """Return a numeric split as upper ends of intervals, with whether each goes left.
 
-    What lies above the last end goes right. Also tells whether a missing value goes left.
+    What lies above the last end goes right. Also returns whether a missing value goes left.
 
     Examples
     --------
@@ -84,7 +82,7 @@ def cuts(
 
 
 class _Unfolding:
-    """Nodes collected so far; every part of the source may be reached more than once."""
+    """Collects the nodes of one tree; a part of the source may be reached more than once."""
 
     def __init__(self, blob: Blob, codes: Mapping[int, Mapping[int, int]]) -> None:
         self.codes = codes
@@ -104,8 +102,8 @@ class _Unfolding:
         self.open: list[tuple[int, int]] = []
 
     def tree(self) -> SourceTree:
-        """Unfold all of it."""
-        self._refuse_circles()
+        """Return the whole tree."""
+        self._check_is_tree()
         self._place(0 if self.split_feature else -1)
         while self.open:
             source, node = self.open.pop()
@@ -122,16 +120,16 @@ class _Unfolding:
             leaf_means(left, right, value[:, np.newaxis], cover), self.subsets,
         )  # fmt: skip
 
-    def _refuse_circles(self) -> None:
-        """Each split but the first, and each leaf, must have one parent: then all paths end."""
+    def _check_is_tree(self) -> None:
+        """Raise a DataError unless each split but the first, and each leaf, has one parent."""
         below = sorted(child for pair in self.children for child in pair)
         leaves, splits = len(self.leaf_value), len(self.split_feature)
         if splits and below != [*range(-leaves, 0), *range(1, splits)]:
-            raise DataError("the nodes of the model are no trees; the file is damaged")
+            raise DataError("the nodes of the model are not trees; the file is damaged")
 
     def _place(self, source: int) -> int:
-        """A new node that `source` will fill."""
-        if len(self.rows) >= MOST_NODES:
+        """Add a node, to be filled from `source` later; return its number."""
+        if len(self.rows) >= MAX_NODES:
             raise DataError("a tree of the LightGBM model has more than a million nodes")
         self.rows.append([-1, -1, 0, 0.0, 0, 0.0, 1.0])
         self.open.append((source, len(self.rows) - 1))
@@ -196,8 +194,11 @@ def read_lightgbm(text: str, classes: list[Any] | None = None) -> Source:
         link, scale = _link(header)
         columns = _Columns.of(header, text)
         trees = [unfold(blob, columns.codes) for blob in blobs]
+        rounds = 1
+        if "average_output" in header:  # a random forest
+            rounds = max(len(trees) // int(header["num_tree_per_iteration"]), 1)
         forest = freeze(
-            [tree.scaled(scale / _rounds(header, len(trees))) for tree in trees],
+            [tree.scaled(scale / rounds) for tree in trees],
             np.zeros(int(header["num_class"])), link, columns.count,
             [k % int(header["num_tree_per_iteration"]) for k in range(len(trees))],
         )  # fmt: skip
@@ -216,7 +217,7 @@ def read_lightgbm(text: str, classes: list[Any] | None = None) -> Source:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Names, and for each categorical feature its labels and the place of each raw code."""
+    """Names of the columns; for categorical ones, labels and the position of each raw code."""
 
     count: int
     names: list[str] | None
@@ -237,8 +238,8 @@ class _Columns:
 
 
 def _labels(infos: list[str], categories: list[list[Any]] | None) -> dict[int, Any]:
-    """Labels by feature: tuples of raw codes, or lists of the categories of a data frame."""
-    found = {j: _seen(info) for j, info in enumerate(infos) if _is_categorical(info)}
+    """Return labels by feature: tuples of raw codes, or lists of pandas categories."""
+    found = {j: _seen(info) for j, info in enumerate(infos) if info != "none" and info[0] != "["}
     if not categories:
         return dict(found)
     # A column with one category is of no use to LightGBM, which then forgets its kind.
@@ -248,16 +249,12 @@ def _labels(infos: list[str], categories: list[list[Any]] | None) -> dict[int, A
             return dict(zip(columns, categories, strict=True))
     raise DataError(
         f"the model has {len(found)} categorical features and the categories of "
-        f"{len(categories)} data frame columns; it cannot be told which is which"
+        f"{len(categories)} data frame columns; it is unclear which is which"
     )
 
 
-def _is_categorical(info: str) -> bool:
-    return info != "none" and not info.startswith("[")
-
-
 def _seen(info: str) -> tuple[int, ...]:
-    """Raw codes that training has seen; a negative one stands for missing."""
+    """Return the raw codes seen in training; a negative one stands for missing."""
     return tuple(sorted(code for code in map(int, info.split(":")) if code >= 0))
 
 
@@ -270,7 +267,7 @@ def _pandas_categories(text: str) -> list[list[Any]] | None:
 
 
 def _parts(text: str) -> tuple[dict[str, str], list[Blob]]:
-    """The header and the trees, each as a mapping of words to words."""
+    """Split the text into the header and the trees, each a mapping of keys to values."""
     head, *rest = text.replace("\r\n", "\n").split("\nTree=")
     header = _pairs(head)
     if not head.startswith("tree") or "num_tree_per_iteration" not in header:
@@ -285,7 +282,7 @@ def _pairs(block: str) -> dict[str, str]:
 
 
 def _link(header: Mapping[str, str]) -> tuple[str, float]:
-    """The link, and what the sums are multiplied by first."""
+    """Return the link, and the factor for the sums before it."""
     name, *options = header.get("objective", "").split(" ")
     classes = int(header["num_class"])
     problems = []
@@ -295,14 +292,7 @@ def _link(header: Mapping[str, str]) -> tuple[str, float]:
     elif LINKS[name] != "softmax" and classes != 1:
         problems.append(f"objective {name!r} with {classes} outputs")
     elif int(header["num_tree_per_iteration"]) != classes:
-        problems.append(f"{header['num_tree_per_iteration']} trees a round, {classes} classes")
+        problems.append(f"{header['num_tree_per_iteration']} trees per round, {classes} classes")
     raise_all(DataError, "this LightGBM model cannot be adopted", problems)
     sigmoid = [float(word.split(":")[1]) for word in options if word.startswith("sigmoid:")]
     return LINKS[name], sigmoid[0] if sigmoid and math.isfinite(sigmoid[0]) else 1.0
-
-
-def _rounds(header: Mapping[str, str], trees: int) -> int:
-    """What the sums are divided by: the rounds of a forest, 1 of boosted trees."""
-    return (
-        max(trees // int(header["num_tree_per_iteration"]), 1) if "average_output" in header else 1
-    )

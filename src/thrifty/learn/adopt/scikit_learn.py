@@ -1,12 +1,11 @@
-"""Fitted trees, forests and boosted trees of scikit-learn as frozen forests.
+"""Read fitted trees, forests and boosted trees of scikit-learn.
 
 Forests of classifiers average the distributions of their leaves, boosted trees add theirs, in the
 order of scikit-learn, so that scores agree to the bit or to the last few.
 
-scikit-learn's histogram-based boosting: its own node records, and categories.
-
-It compares in double precision, as a `Forest` does. Where there are categories, it encodes them
-and moves their columns to the front; here every feature goes back to its place in the table.
+Histogram-based boosting has node records of its own and compares in double precision, as a `Forest`
+does. It moves categorical columns to the front; here every feature goes back to its position in the
+table.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ VALUES = ("squared_error", "absolute_error", "quantile")
 
 
 def read_hist_boosting(estimator: Any) -> tuple[Forest, dict[int, Any]]:
-    """The forest of a fitted estimator, and the categories of its features by position."""
+    """Read a HistGradientBoosting estimator; return the forest and its categories by feature."""
     base = np.ravel(estimator._baseline_prediction)
     if hasattr(estimator, "classes_"):
         link = "sigmoid" if len(base) == 1 else "softmax"
@@ -69,19 +68,18 @@ def read_hist_boosting(estimator: Any) -> tuple[Forest, dict[int, Any]]:
 
 
 def _columns(estimator: Any) -> tuple[NDArray[np.int64], dict[int, Any]]:
-    """Place in the table of each feature of the trees, and labels of the categorical ones."""
+    """Return the position in the table of each feature of the trees, and labels of categories."""
     if estimator.is_categorical_ is None:
         return np.arange(estimator.n_features_in_), {}
     front = np.flatnonzero(estimator.is_categorical_)
     places = np.concatenate([front, np.flatnonzero(~estimator.is_categorical_)])
     encoder = estimator._preprocessor.named_transformers_["encoder"]
-    labels = [_labels(found.tolist()) for found in encoder.categories_]
+    # What was missing in training stands last, and is not a category.
+    labels = [
+        tuple(label for label in found.tolist() if label is not None and label == label)
+        for found in encoder.categories_
+    ]
     return places, dict(zip(front.tolist(), labels, strict=True))
-
-
-def _labels(found: list[Any]) -> tuple[Any, ...]:
-    # What was missing in training stands last, and is no category.
-    return tuple(label for label in found if label is not None and label == label)
 
 
 def _tree(grown: Any, places: NDArray[np.int64]) -> SourceTree:
@@ -95,20 +93,19 @@ def _tree(grown: Any, places: NDArray[np.int64]) -> SourceTree:
         left=left,
         right=right,
         feature=places[nodes["feature_idx"]],
-        # An infinite threshold parts what is missing from all that is not.
+        # An infinite threshold separates missing values from all others.
         threshold=np.minimum(nodes["num_threshold"], HUGE),
         missing_left=missing_left,
         values=values,
         subsets={
-            int(node): _codes(grown.raw_left_cat_bitsets[nodes["bitset_idx"][node]])
+            int(node): np.unpackbits(
+                grown.raw_left_cat_bitsets[nodes["bitset_idx"][node]].astype("<u4").view(np.uint8),
+                bitorder="little",
+                count=CODES,
+            ).astype(bool)
             for node in categorical
         },
     )
-
-
-def _codes(words: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little", count=CODES)
-    return bits.astype(bool)
 
 
 def read_scikit_learn(estimator: Any) -> Source:
@@ -120,7 +117,8 @@ def read_scikit_learn(estimator: Any) -> Source:
         raise DataError(f"this {name} is not fitted; call fit first") from None
     if getattr(estimator, "n_outputs_", 1) > 1:
         raise DataError(f"this {name} predicts {estimator.n_outputs_} outputs; adopt takes one")
-    forest, categories = READERS[_kind(estimator)](estimator)
+    kind = next(kind for kind in READERS if isinstance(estimator, kind))
+    forest, categories = READERS[kind](estimator)
     names = getattr(estimator, "feature_names_in_", None)
     return Source(
         forest=forest,
@@ -129,10 +127,6 @@ def read_scikit_learn(estimator: Any) -> Source:
         classes=getattr(estimator, "classes_", np.empty(0)).tolist() or None,
         origin=f"scikit-learn {name}",
     )
-
-
-def _kind(estimator: Any) -> type:
-    return next(kind for kind in READERS if isinstance(estimator, kind))
 
 
 def _read_tree(estimator: Any) -> tuple[Forest, dict[int, Any]]:
@@ -151,8 +145,9 @@ def _read_boosting(estimator: Any) -> tuple[Forest, dict[int, Any]]:
         # Its probability is the sigmoid of twice the sum; doubling rounds nothing.
         trees = [tree.scaled(2.0) for tree in trees]
         base = 2.0 * base
-    of_classes = "sigmoid" if len(base) == 1 else "softmax"
-    link = of_classes if hasattr(estimator, "classes_") else "sum"
+    link = "sum"
+    if hasattr(estimator, "classes_"):
+        link = "sigmoid" if len(base) == 1 else "softmax"
     outputs = np.tile(np.arange(len(base)), len(estimator.estimators_)).tolist()
     return freeze(trees, base, link, estimator.n_features_in_, outputs), {}
 
@@ -169,7 +164,7 @@ def _averaged(estimator: Any, members: list[Any]) -> Forest:
 
 
 def _start(estimator: Any) -> NDArray[np.float64]:
-    """Where the sums start: the answer of the initial estimator, which must be constant."""
+    """Return the first outputs: those of the initial estimator, which must be constant."""
     constant = isinstance(estimator.init_, DummyClassifier | DummyRegressor)
     if not constant and estimator.init_ != "zero":
         raise DataError(

@@ -1,15 +1,11 @@
-"""Trees of other libraries on their way into a frozen forest.
+"""Trees of other libraries, and how they become a frozen forest.
 
-They arrive with their nodes in any order; in a `Forest` the children of a node lie side by side
-and after it. They may come from a file, so that they are trees is checked, not believed.
-
-What every source gives: a frozen forest, and what its columns and classes are called.
-
-Thresholds of libraries that compare in single precision, for a comparison in double.
+They arrive with their nodes in any order; in a `Forest` the children of a node are adjacent and
+come after it. They may come from a file, so it is checked that they are trees.
 
 scikit-learn's trees and XGBoost round a value to single precision before they compare it. Here
-x <= threshold is a comparison of doubles, so each threshold becomes the largest double that,
-once rounded (to the nearest, ties to even), still goes left.
+x <= threshold compares doubles, so each threshold becomes the largest double that, once rounded
+(to nearest, ties to even), still goes left.
 """
 
 from __future__ import annotations
@@ -39,7 +35,7 @@ __all__ = [
 ]
 
 CODES = 256
-"""Codes that a subset can tell apart."""
+"""Number of codes in a subset."""
 
 Ints = NDArray[np.integer]
 
@@ -72,7 +68,7 @@ class SourceTree:
     subsets: Mapping[int, NDArray[np.bool_]] = field(default_factory=dict)
 
     def scaled(self, factor: float) -> SourceTree:
-        """The same tree with all values times `factor`."""
+        """Return the same tree with all values multiplied by `factor`."""
         return replace(self, values=self.values * factor)
 
 
@@ -83,12 +79,12 @@ def freeze(
     n_features: int,
     outputs: Sequence[int] | None = None,
 ) -> Forest:
-    """The forest of `trees`, each adding to one of `outputs` or to all of them.
+    """Freeze trees into a forest; each adds to one of `outputs` or to all of them.
 
     Raises
     ------
     DataError
-        If the nodes are no trees, or a value is not finite.
+        If the nodes are not trees, or a value is not finite.
     """
     nodes, values, roots, size = [empty_nodes(0)], [], [], 0
     subsets: list[NDArray[np.uint64]] = []
@@ -117,7 +113,7 @@ def freeze(
 def leaf_means(
     left: Ints, right: Ints, values: NDArray[np.float64], cover: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Values (m, w) with each inner node at the mean of its leaves, weighted by their cover."""
+    """Return values (m, w) in which each inner node has the mean of its leaves, by cover."""
     values = values.astype(np.float64)
     cover = np.maximum(cover.astype(np.float64), np.finfo(np.float64).tiny)
     for level in reversed(_levels(left, right)):
@@ -129,7 +125,7 @@ def leaf_means(
 
 
 def _breadth_first(left: Ints, right: Ints) -> tuple[Ints, Ints]:
-    """Old number of each node in the new order, and new number of its left child or -1."""
+    """Return the old number of each node in the new order, and its new left child or -1."""
     order = np.concatenate(_levels(left, right))
     split = left[order] >= 0
     child = np.full(len(order), -1, dtype=np.int64)
@@ -139,7 +135,7 @@ def _breadth_first(left: Ints, right: Ints) -> tuple[Ints, Ints]:
 
 
 def _levels(left: Ints, right: Ints) -> list[Ints]:
-    """Old numbers of the nodes, level by level; DataError if they are no tree."""
+    """Return the old numbers of the nodes, level by level; DataError if they are not a tree."""
     levels: list[Ints] = [np.zeros(1, dtype=np.int64)]
     count = 1
     while True:
@@ -149,7 +145,7 @@ def _levels(left: Ints, right: Ints) -> list[Ints]:
         if not len(below):
             return levels
         if count > len(left) or below.min() < 0 or below.max() >= len(left):
-            raise DataError("the nodes of the model are no trees; the file is damaged")
+            raise DataError("the nodes of the model are not trees; the file is damaged")
         levels.append(below)
 
 
@@ -173,7 +169,7 @@ def _records(
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A model of another library, read.
+    """A model of another library, as its reader returns it.
 
     Parameters
     ----------
@@ -185,9 +181,9 @@ class Source:
     classes : list or None
         Labels, in the order of the scores; None for a model of values.
     origin : str
-        What the model was, for its provenance.
+        Library and kind of the model, for its provenance.
     unlabeled : tuple of int
-        Features whose categories the source knows as bare codes.
+        Features whose categories the model knows as codes only.
     """
 
     forest: Forest
@@ -201,20 +197,20 @@ class Source:
 def columns_of(
     names: Sequence[str] | None, n_features: int, categories: dict[int, tuple[Any, ...]]
 ) -> tuple[Column, ...]:
-    """Columns by name, or by position where there are no names."""
-    called: Sequence[str | int] = range(n_features) if names is None else names
-    return tuple(Column(name, categories.get(j)) for j, name in enumerate(called))
+    """Return columns by name, or by position if there are no names."""
+    features: Sequence[str | int] = range(n_features) if names is None else names
+    return tuple(Column(name, categories.get(j)) for j, name in enumerate(features))
 
 
 HUGE = float(np.finfo(np.float64).max)
 """Every value that a table may hold is at most this."""
 
-# What single precision would have one step above its largest number.
+# One step above the largest number of single precision.
 OVERFLOW = 2.0**128
 
 
 def at_most(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Largest double x with float32(x) <= threshold.
+    """Return the largest double x with float32(x) <= threshold.
 
     Examples
     --------
@@ -232,7 +228,7 @@ def at_most(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def below(threshold: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Largest double x with float32(x) < threshold."""
+    """Return the largest double x with float32(x) < threshold."""
     return _last_rounded_to(_before(np.asarray(threshold, dtype=np.float32)))
 
 
@@ -242,7 +238,7 @@ def _before(single: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _last_rounded_to(single: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Largest double that rounds to `single` or less."""
+    """Return the largest double that rounds to `single` or less."""
     with np.errstate(over="ignore"):
         after = np.nextafter(single, np.float32(np.inf))
     # A number of single precision and its half-way point are doubles, so nothing is rounded here.

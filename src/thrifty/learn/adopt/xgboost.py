@@ -1,8 +1,8 @@
-"""XGBoost's JSON model file as a frozen forest; XGBoost itself is not needed.
+"""Read XGBoost's JSON model file; XGBoost itself is not needed.
 
 XGBoost rounds a value to single precision and sends it left if it is below the threshold; the
-thresholds here say the same of doubles. It also adds in single precision: its scores and those
-of the forest, which adds in double, agree to about seven digits.
+thresholds here are adapted to doubles. XGBoost also adds in single precision: its scores and
+those of the forest, which adds in double, agree to about seven digits.
 """
 
 from __future__ import annotations
@@ -48,37 +48,37 @@ def read_xgboost(text: str, rounds: int | None = None, classes: list[Any] | None
     ----------
     text : str
     rounds : int, optional
-        Rounds to keep; all of them when left out, or those up to the best one where an estimator
-        wrote the file after an early stop.
+        Rounds to keep; by default all of them, or those up to the best one if an estimator wrote
+        the file after early stopping.
     classes : list, optional
         Labels that the file does not hold.
 
     Raises
     ------
     DataError
-        If the text is damaged, or the model does what a frozen forest cannot.
+        If the text is damaged, or the model does something that a frozen forest cannot do.
     """
     try:
         learner: Plain = json.loads(text)["learner"]
-        _refuse(learner)
-        return _source(learner, _best(learner) if rounds is None else rounds, classes)
+        _check_supported(learner)
+        model, param = learner["gradient_booster"]["model"], learner["learner_model_param"]
+        objective, d = learner["objective"]["name"], int(param["num_feature"])
+        base = _base(param, LINKS[objective])
+        attributes = learner.get("attributes", {})
+        if rounds is None and {"scikit_learn", "best_iteration"} <= attributes.keys():
+            # The estimators use the best round of early stopping, a bare booster does not.
+            rounds = int(attributes["best_iteration"]) + 1
+        kept = len(model["trees"])
+        if rounds is not None:
+            parallel = int(model["gbtree_model_param"].get("num_parallel_tree", 1))
+            kept = min(rounds * len(base) * max(parallel, 1), kept)
+        categories, unlabeled = _categories(learner, model)
+        trees = [_tree(tree, categories) for tree in model["trees"][:kept]]
+        forest = freeze(trees, base, LINKS[objective], d, model["tree_info"][:kept])
     except (KeyError, ValueError, IndexError, TypeError, RecursionError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"not a sound XGBoost model: {type(error).__name__} {error}") from error
-
-
-def _source(learner: Plain, rounds: int | None, classes: list[Any] | None) -> Source:
-    model = learner["gradient_booster"]["model"]
-    objective = learner["objective"]["name"]
-    base = _base(learner["learner_model_param"], LINKS[objective])
-    kept = _kept(model, rounds, len(base))
-    categories, unlabeled = _categories(learner, model)
-    d = int(learner["learner_model_param"]["num_feature"])
-    forest = freeze(
-        [_tree(tree, categories) for tree in model["trees"][:kept]],
-        base, LINKS[objective], d, model["tree_info"][:kept],
-    )  # fmt: skip
     names = learner.get("feature_names") or None
     return Source(
         forest=forest,
@@ -90,7 +90,7 @@ def _source(learner: Plain, rounds: int | None, classes: list[Any] | None) -> So
     )
 
 
-def _refuse(learner: Plain) -> None:
+def _check_supported(learner: Plain) -> None:
     problems = []
     booster, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
     if booster != "gbtree":
@@ -99,44 +99,22 @@ def _refuse(learner: Plain) -> None:
         problems.append(f"objective {objective!r} is none of {', '.join(LINKS)}")
     if int(learner["learner_model_param"].get("num_target", 1)) > 1:
         problems.append("it has more than one target")
-    if not problems and any(
-        _is_vector(tree) for tree in learner["gradient_booster"]["model"]["trees"]
-    ):
+    trees = [] if problems else learner["gradient_booster"]["model"]["trees"]
+    if any(int(tree["tree_param"].get("size_leaf_vector", 0)) > 1 for tree in trees):
         problems.append("its leaves are vectors (multi_strategy='multi_output_tree')")
     raise_all(DataError, "this XGBoost model cannot be adopted", problems)
 
 
-def _is_vector(tree: Plain) -> bool:
-    return int(tree["tree_param"].get("size_leaf_vector", 0)) > 1
-
-
-def _best(learner: Plain) -> int | None:
-    """The estimators of XGBoost stop at the best round of an early stop, its boosters do not."""
-    attributes = learner.get("attributes", {})
-    if "scikit_learn" not in attributes or "best_iteration" not in attributes:
-        return None
-    return int(attributes["best_iteration"]) + 1
-
-
-def _kept(model: Plain, rounds: int | None, outputs: int) -> int:
-    """How many trees the first `rounds` have."""
-    trees = len(model["trees"])
-    if rounds is None:
-        return trees
-    parallel = int(model["gbtree_model_param"].get("num_parallel_tree", 1))
-    return min(rounds * outputs * max(parallel, 1), trees)
-
-
 def _base(param: Plain, link: str) -> NDArray[np.float64]:
-    """Where the sums start; a number, or since XGBoost 3 a list of them."""
-    told = json.loads(param["base_score"])
-    base = np.array(told if isinstance(told, list) else [told], dtype=np.float32)
+    """Return the first outputs; the file has a number, or since XGBoost 3 a list of them."""
+    score = json.loads(param["base_score"])
+    base = np.array(score if isinstance(score, list) else [score], dtype=np.float32)
     count = max(int(param["num_class"]), 1)
     base = np.broadcast_to(base, count) if len(base) == 1 else base
     if len(base) != count:
         raise DataError(f"the XGBoost model has {len(base)} base scores for {count} outputs")
     if link == "sigmoid":
-        # Told as a probability; XGBoost takes its logit in single precision.
+        # Given as a probability; XGBoost takes its logit in single precision.
         base = -np.log(np.float32(1.0) / base - np.float32(1.0))
     return base.astype(np.float64)
 
@@ -149,48 +127,42 @@ def _tree(tree: Plain, categories: Mapping[int, tuple[Any, ...]]) -> SourceTree:
     condition = np.array(tree["split_conditions"], dtype=np.float32)
     cover = np.array(tree["sum_hessian"], dtype=np.float64)
     value = condition.astype(np.float64)[:, np.newaxis]
-    subsets = _subsets(tree)
-    for node in subsets:
+    # Codes that go left: all but the chosen ones.
+    subsets = {}
+    columns = (tree.get(f"categories_{part}", ()) for part in ("nodes", "segments", "sizes"))
+    for node, start, size in zip(*columns, strict=True):
+        chosen = tree["categories"][start : start + size]
+        if not all(0 <= code < CODES - 1 for code in chosen):
+            raise DataError("the XGBoost model has a feature with more than 255 categories")
         if int(feature[node]) not in categories:
             raise DataError(f"feature {feature[node]} of the XGBoost model is not categorical")
+        subsets[int(node)] = np.ones(CODES, dtype=bool)
+        subsets[int(node)][chosen] = False
     return SourceTree(
         left, right, feature, below(condition), np.array(tree["default_left"]).astype(bool),
         leaf_means(left, right, value, cover), subsets,
     )  # fmt: skip
 
 
-def _subsets(tree: Plain) -> dict[int, NDArray[np.bool_]]:
-    """Codes that go left: all but the chosen ones, which go right."""
-    found = {}
-    columns = (tree.get(f"categories_{part}", ()) for part in ("nodes", "segments", "sizes"))
-    for node, start, size in zip(*columns, strict=True):
-        chosen = tree["categories"][start : start + size]
-        if not all(0 <= code < CODES - 1 for code in chosen):
-            raise DataError("the XGBoost model has a feature with more than 255 categories")
-        found[int(node)] = np.ones(CODES, dtype=bool)
-        found[int(node)][chosen] = False
-    return found
-
-
 def _categories(learner: Plain, model: Plain) -> tuple[dict[int, tuple[Any, ...]], tuple[int, ...]]:
-    """Labels of the categorical features; and which of them are bare codes."""
+    """Return the labels of the categorical features, and which of them are codes only."""
     kinds = learner.get("feature_types") or []
     known = model.get("cats", {}).get("enc", [])
     labels: dict[int, tuple[Any, ...]] = {}
-    bare = []
+    unlabeled = []
     for j in (j for j, kind in enumerate(kinds) if kind == "c"):
-        found = _labels(known[j]) if j < len(known) else ()
+        found = _read_labels(known[j]) if j < len(known) else ()
         labels[j] = found or tuple(range(CODES - 1))
         if not found:
-            bare.append(j)
-    return labels, tuple(bare)
+            unlabeled.append(j)
+    return labels, tuple(unlabeled)
 
 
-def _labels(known: Plain) -> tuple[Any, ...]:
-    """Integers as they are; text as bytes of one string, and where each label begins.
+def _read_labels(known: Plain) -> tuple[Any, ...]:
+    """Return labels: integers as they are; text from one byte string and its offsets.
 
-    XGBoost 3 counts characters where it cuts bytes, so that labels beyond ASCII come out maimed:
-    then the codes stay bare.
+    XGBoost 3 counts characters where it cuts bytes, so labels beyond ASCII come out broken: then
+    only the codes are used.
     """
     if "offsets" not in known:
         return tuple(known["values"])
