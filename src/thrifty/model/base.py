@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -63,8 +63,8 @@ class Walk(ABC):
 class Frozen(ABC):
     """A trained model whose arrays are never written to again.
 
-    Subclasses are dataclasses. Scores, used features and evaluations are the same to the bit for
-    a row alone, for the row in a batch, and at the end of its walk.
+    Scores, used features and evaluations of a row are the same to the bit when it is alone, in a
+    batch, and at the end of its walk.
     """
 
     kind: ClassVar[str]
@@ -124,9 +124,11 @@ class Frozen(ABC):
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"the model reads {self.n_features} columns, got shape {X.shape}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy is built by the constructor, so that its arrays are read-only too.
+    def __reduce__(self) -> str | tuple[Any, ...]:
         model: Any = self
+        if not is_dataclass(model):
+            return super().__reduce__()
+        # A copy is built by the constructor, so that its arrays are read-only too.
         return type(self), tuple(getattr(self, field.name) for field in fields(model))
 
 

@@ -7,6 +7,7 @@ what the rungs that it visited have read, each feature once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -236,7 +237,7 @@ class Stages(Frozen):
 
     def _compares(self, rung: int) -> bool:
         """Return whether the uncertainty decides if a row goes on from `rung`."""
-        return rung < len(self.rungs) - 1 and bool(np.isfinite(self.thresholds[rung]))
+        return rung < len(self.rungs) - 1 and math.isfinite(self.thresholds[rung])
 
     def _reachable(self) -> Iterator[Frozen]:
         """Yield the models that some row could visit: none lies above a threshold of +inf."""

@@ -219,7 +219,7 @@ def test_a_parameter_out_of_range_is_named(settings, words):
 
 def test_a_polynomial_for_other_classes_is_refused():
     X, y = draw(0)
-    with pytest.raises(DataError, match="2 powers a term for 3 classes"):
+    with pytest.raises(DataError, match="2 powers per term for 3 classes"):
         BudgetForestClassifier(impurity=Polynomial([(1.0, (1, 1))])).fit(X, y)
 
 

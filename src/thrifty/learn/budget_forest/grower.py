@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -136,16 +135,31 @@ class TreeGrower:
 
 def freeze_trees(trees: Sequence[Any], categorical: NDArray[np.bool_], n_classes: int) -> Forest:
     """Freeze trees of `kernels.deep_tree` into a forest that averages their class shares."""
-    sizes = [len(tree.left) for tree in trees]
-    starts = list(accumulate([0, *sizes]))[:-1]
-    subsets = list(accumulate([0, *(len(tree.subsets) for tree in trees)]))[:-1]
-    nodes = [
-        _nodes(tree, categorical, start, subset)
-        for tree, start, subset in zip(trees, starts, subsets, strict=True)
-    ]
+    nodes, values, starts, subsets = [empty_nodes(0)], [], [], 0
+    for tree in trees:
+        start = sum(map(len, nodes))
+        records = empty_nodes(len(tree.left))
+        records["child"] += start
+        split = np.flatnonzero(tree.left >= 0)
+        feature = tree.feature[split]
+        by_subset = categorical[feature]
+        records["child"][split] = tree.left[split] + start
+        records["threshold"][split] = tree.threshold[split] + np.where(by_subset, subsets, 0)
+        records["feature"][split] = (
+            feature
+            | np.where(tree.missing_left[split], MISSING_LEFT, 0)
+            | np.where(by_subset, CATEGORICAL, 0)
+        )
+        # Inner nodes have class shares too: the best guess of a walk that stops there.
+        both = np.stack([tree.counts >> HALF, tree.counts & MASK], axis=2)
+        counts = both.reshape(len(tree.counts), -1)[:, :n_classes].astype(np.float64)
+        nodes.append(records)
+        values.append(counts / counts.sum(axis=1, keepdims=True))
+        starts.append(start)
+        subsets += len(tree.subsets)
     return Forest(
-        nodes=np.concatenate([empty_nodes(0), *nodes]).astype(NODE),
-        values=np.concatenate([_shares(tree, n_classes) for tree in trees]),
+        nodes=np.concatenate(nodes).astype(NODE),
+        values=np.concatenate(values),
         roots=np.array(starts, dtype=np.int64),
         outputs=np.zeros(len(trees), dtype=np.int64),
         base=np.zeros(n_classes),
@@ -162,26 +176,3 @@ def constant_forest(shares: NDArray[np.float64], n_features: int) -> Forest:
         roots=np.empty(0, dtype=np.int64), outputs=np.empty(0, dtype=np.int64),
         base=shares, link="mean", n_features=n_features,
     )  # fmt: skip
-
-
-def _nodes(tree: Any, categorical: NDArray[np.bool_], start: int, subset: int) -> NDArray[np.void]:
-    nodes = empty_nodes(len(tree.left))
-    nodes["child"] += start
-    split = np.flatnonzero(tree.left >= 0)
-    feature = tree.feature[split]
-    by_set = categorical[feature]
-    nodes["child"][split] = tree.left[split] + start
-    nodes["threshold"][split] = tree.threshold[split] + np.where(by_set, subset, 0)
-    nodes["feature"][split] = (
-        feature
-        | np.where(tree.missing_left[split], MISSING_LEFT, 0)
-        | np.where(by_set, CATEGORICAL, 0)
-    )
-    return nodes
-
-
-def _shares(tree: Any, n_classes: int) -> NDArray[np.float64]:
-    """Class shares of every node, inner ones too: the best answer of a walk that stops there."""
-    both = np.stack([tree.counts >> HALF, tree.counts & MASK], axis=2)
-    counts = both.reshape(len(tree.counts), -1)[:, :n_classes].astype(np.float64)
-    return np.asarray(counts / counts.sum(axis=1, keepdims=True))

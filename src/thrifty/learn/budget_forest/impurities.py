@@ -1,13 +1,13 @@
-"""Admissible impurities: how mixed a set of rows is, such that greedy trees are near the best.
+"""Admissible impurities: with them, greedy trees are near the optimum.
 
-An impurity is admissible (Nan et al. 2015, sec. 2.2) if it is never negative, 0 for rows of one class, grows
-with the set (monotone) and grows the faster the larger the set is (supermodular). Then the most
-expensive path of a greedy tree costs at most log F + 1 times the least that is possible, where F
-is the impurity of all rows, counted so that the least above 0 is 1. Gini and entropy are not
-admissible: a part of a set may have more of them than the whole.
+An impurity is admissible (Nan et al. 2015, sec. 2.2) if it is nonnegative, 0 for rows of one class,
+monotone (a larger set has no less) and supermodular (it grows faster the larger the set). Then the
+most expensive path of a greedy tree costs at most log F + 1 times the optimum, where F is the
+impurity of all rows, scaled so that the least above 0 is 1. Gini and entropy are not admissible: a
+subset may have more than the whole set.
 
-To write another one, derive from `Impurity` and give it a `value`; it is then searched cut by cut
-in NumPy, some hundred times slower than those below, which are compiled.
+To write another one, derive from `Impurity` and implement `value`; splits are then searched in
+NumPy, some hundred times slower than with those below, which are compiled.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NO_TERMS = (np.zeros(0), np.zeros((0, 0)))
 
 
 class Impurity(ABC):
-    """Base of the impurities, and of those that a user writes.
+    """Base class of impurities, also of those that a user writes.
 
     Examples
     --------
@@ -47,23 +47,23 @@ class Impurity(ABC):
 
     @abstractmethod
     def value(self, counts: Floats) -> Floats:
-        """Impurity of each row of `counts` (..., K): the weight of each class in a set."""
+        """Return the impurity of sets with class weights `counts` (..., K)."""
 
     def form(self, classes: int, unit: float) -> Any:
-        """What the compiled search needs to know; None where there is only `value`."""
+        """Return the parameters of the compiled search; None if there is only `value`."""
         return None
 
 
 @dataclass(frozen=True)
 class ThresholdPairs(Impurity):
-    """Pairs of rows of different classes, counted above a threshold (Nan et al. 2015, eq. 11).
+    """Pairs of rows of different classes above a threshold (Nan et al. 2015, eq. 11).
 
     Sum over pairs of classes of [[n_i - alpha]+ [n_j - alpha]+ - alpha^2]+.
 
     Parameters
     ----------
     alpha : float
-        Up to about this many rows of other classes are let be: the larger, the
+        Up to about this many rows of other classes are tolerated in a leaf: the larger, the
         smaller and cheaper the trees. 0 grows pure leaves.
 
     Examples
@@ -83,14 +83,14 @@ class ThresholdPairs(Impurity):
             raise DataError(f"alpha is {self.alpha}: give a number of rows, 0 or more")
 
     def value(self, counts: Floats) -> Floats:
-        """Sum over pairs of classes, each once."""
+        """Return the sum over pairs of classes."""
         over = np.maximum(np.asarray(counts, dtype=float) - self.alpha, 0.0)
         pairs = over[..., :, None] * over[..., None, :] - self.alpha**2
         i, j = np.triu_indices(over.shape[-1], 1)
         return np.asarray(np.maximum(pairs[..., i, j], 0.0).sum(axis=-1))[()]
 
     def form(self, classes: int, unit: float) -> Any:
-        """Compiled."""
+        """Return the parameters of the compiled search."""
         return Form(PAIRS, float(self.alpha), *NO_TERMS, classes, unit)
 
 
@@ -118,12 +118,12 @@ class Powers(Impurity):
             raise DataError(f"l is {self.l}: give a whole number, 2 or more")
 
     def value(self, counts: Floats) -> Floats:
-        """The power of the sum less the sum of the powers."""
+        """Return the power of the sum minus the sum of the powers."""
         counts = np.asarray(counts, dtype=float)
         return np.asarray(counts.sum(axis=-1) ** self.l - (counts**self.l).sum(axis=-1))[()]
 
     def form(self, classes: int, unit: float) -> Any:
-        """Compiled."""
+        """Return the parameters of the compiled search."""
         return Form(POWERS, float(self.l), *NO_TERMS, classes, unit)
 
 
@@ -135,13 +135,13 @@ class Polynomial(Impurity):
     ----------
     terms : sequence of (coefficient, powers)
         Each with a coefficient above 0 and one whole power for each class, in the order of
-        `classes_`. What the terms leave out is not counted as a mixture.
+        `classes_`. Classes that share no term do not count as mixed.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thrifty.learn.budget_forest.impurities import Polynomial
-    >>> # to mistake the first class for the second weighs more than the other pairs
+    >>> # confusing the first two classes counts more than the other pairs
     >>> Polynomial([(5.0, (1, 1, 0)), (1.0, (1, 0, 1)), (1.0, (0, 1, 1))]).value(
     ...     np.array([4.0, 3.0, 1.0]))
     np.float64(67.0)
@@ -158,20 +158,20 @@ class Polynomial(Impurity):
         if np.any((powers < 0) | (powers != np.floor(powers))):
             raise DataError("terms: a power must be a whole number, 0 or more")
         if np.any((powers > 0).sum(axis=1) < 2):
-            raise DataError("terms: a term of one class would call pure rows mixed; take two")
+            raise DataError("terms: a term of one class would make pure sets impure; use two")
 
     def value(self, counts: Floats) -> Floats:
-        """Sum of the terms."""
+        """Return the sum of the terms."""
         coefficients, powers = self._arrays
         products = (np.asarray(counts, dtype=float)[..., None, :] ** powers).prod(axis=-1)
         return np.asarray((products * coefficients).sum(axis=-1))[()]
 
     def form(self, classes: int, unit: float) -> Any:
-        """Compiled; the number of powers must be that of the classes."""
+        """Return the parameters of the compiled search; each term needs a power per class."""
         coefficients, powers = self._arrays
         if powers.shape[1] != classes:
             raise DataError(
-                f"impurity: {powers.shape[1]} powers a term for {classes} classes; give one each"
+                f"impurity: {powers.shape[1]} powers per term for {classes} classes; give one each"
             )
         return Form(POLYNOMIAL, 0.0, coefficients, powers, classes, unit)
 

@@ -1,13 +1,12 @@
 """The plain version of `thrifty.kernels.deep_tree`: any impurity, every cut tried, in NumPy.
 
-It serves the impurities that a user writes, which need not be monotone, and tests hold the
-compiled version to it. Same rules, same order of features for the same seed.
+It is used for impurities that a user writes, which need not be monotone, and tests compare the
+kernel with it. Same rules, same order of features for the same seed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A way to divide a node: which of the 256 bins go left."""
+    """One way to split a node: which of the 256 bins go left; `cut` is the last of them, or -1."""
 
     feature: int
     goes_left: NDArray[np.bool_]
@@ -33,18 +32,18 @@ class Split:
 
 
 class ReferenceTree:
-    """A tree that grows.
+    """A growing tree.
 
     Parameters
     ----------
     ground : Ground
-        What all trees share.
+        The arrays that all trees share.
     impurity : Impurity
         Anything with a `value`.
     classes : int
         Number of classes.
     unit : float
-        What one quantum of weight is worth.
+        Weight of one quantum.
     """
 
     def __init__(self, ground: Ground, impurity: Impurity, classes: int, unit: float) -> None:
@@ -58,7 +57,7 @@ class ReferenceTree:
         self.subsets: list[NDArray[np.uint64]] = []
 
     def grow(self, rows: NDArray[np.uint32], quanta: NDArray[np.int64], seed: np.uint64) -> Tree:
-        """Grow on `rows` with these packed quanta."""
+        """Grow the tree on `rows`, whose weights by class are packed in `quanta`."""
         ground = self.ground
         self.order, self.state = np.arange(len(ground.own)), np.array([seed])
         bits = len(ground.own) + len(ground.shared)
@@ -71,13 +70,21 @@ class ReferenceTree:
                 split = self._choose(rows, quanta, path)
             if split is not None:
                 left = self._divide(node, split, rows, quanta)
-                path = self._with(path, split.feature)
+                path, group = path.copy(), int(ground.group[split.feature])
+                bought = [split.feature] + ([len(ground.own) + group] if group >= 0 else [])
+                for bit in bought:
+                    path[bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
                 child = self.left[node]
                 stack.append((child, rows[left], quanta[left], depth + 1, path))
                 stack.append((child + 1, rows[~left], quanta[~left], depth + 1, path))
-        return self._freeze()
+        return Tree(
+            np.array(self.left, dtype=np.int32), np.array(self.feature, dtype=np.int32),
+            np.array(self.threshold), np.array(self.missing_left), np.array(self.counts),
+            np.array(self.subsets, dtype=np.uint64).reshape(-1, 4),
+        )  # fmt: skip
 
     def _leaf(self, rows: NDArray[np.uint32], quanta: NDArray[np.int64]) -> None:
+        """Append a leaf with the class weights of its rows."""
         counts = np.zeros((self.classes + 1) // 2, dtype=np.int64)
         np.add.at(counts, self.ground.slot[rows], quanta)
         self.left.append(-1)
@@ -89,8 +96,13 @@ class ReferenceTree:
     def _choose(
         self, rows: NDArray[np.uint32], quanta: NDArray[np.int64], path: NDArray[np.uint64]
     ) -> Split | None:
-        """The split of least risk, the first of equals; None where none helps."""
-        weight = self._by_class(rows, quanta)
+        """Return the split with the least price per impurity removed; None if none helps."""
+        # Weight of each row in the column of its class.
+        columns, index = 2 * self.ground.slot[rows].astype(np.intp), np.arange(len(rows))
+        weight = np.zeros((len(rows), self.classes + 1))
+        weight[index, columns] = (quanta >> HALF) * self.unit
+        weight[index, columns + 1] = (quanta & MASK) * self.unit
+        weight = weight[:, : self.classes]
         impurity = float(self.impurity.value(weight.sum(axis=0)))
         if not impurity > 0:
             return None
@@ -110,20 +122,18 @@ class ReferenceTree:
                 break
         return chosen
 
-    def _by_class(self, rows: NDArray[np.uint32], quanta: NDArray[np.int64]) -> Floats:
-        """Weight of each row in the column of its class."""
-        even, odd = quanta >> HALF, quanta & MASK
-        weight = np.zeros((len(rows), self.classes + 1))
-        place = 2 * self.ground.slot[rows].astype(np.intp)
-        weight[np.arange(len(rows)), place] = even * self.unit
-        weight[np.arange(len(rows)), place + 1] = odd * self.unit
-        return weight[:, : self.classes]
-
     def _splits(self, feature: int, rows: NDArray[np.uint32], weight: Floats) -> list[Split]:
-        """Every way to divide the rows that counts."""
+        """Return every split of the rows on a feature that is to be tried."""
         bins = self.ground.bins[feature, rows]
         if self.ground.categorical[feature]:
-            return [Split(feature, goes, -1) for goes in _leading_sets(bins, weight)]
+            # Leading parts of the categories, by their share of the largest class of the node.
+            by_bin = np.zeros((256, weight.shape[1]))
+            np.add.at(by_bin, bins, weight)
+            seen = np.flatnonzero(by_bin.sum(axis=1) > 0)
+            share = by_bin[seen, by_bin.sum(axis=0).argmax()] / by_bin[seen].sum(axis=1)
+            order = seen[np.argsort(share, kind="stable")]
+            parts = [np.isin(np.arange(256), order[:k]) for k in range(1, len(order))]
+            return [Split(feature, goes, -1) for goes in parts]
         present = np.unique(bins[bins != MISSING])
         gaps = bool(np.any(bins == MISSING))
         splits = []
@@ -138,6 +148,7 @@ class ReferenceTree:
     def _cuts(
         self, feature: int, present: NDArray[np.uint8], weight: Floats
     ) -> NDArray[np.integer]:
+        """Return the cuts to try: all present bins, or random ones for stumps."""
         edges = self.ground.edges[feature, : self.ground.width[feature] - 1]
         if self.ground.splits != STUMPS or not len(present) or present[0] >= len(edges):
             return present
@@ -149,7 +160,7 @@ class ReferenceTree:
         return np.asarray(low + np.searchsorted(edges[low:top], values))
 
     def _values(self, splits: list[Split], bins: NDArray[np.uint8], weight: Floats) -> Floats:
-        """Impurity that each split leaves: of the worse child, or as expected."""
+        """Return the impurity that each split leaves: that of the worse child, or the mean."""
         by_bin = np.zeros((256, weight.shape[1]))
         np.add.at(by_bin, bins, weight)
         left = np.array([split.goes_left for split in splits]) @ by_bin
@@ -167,7 +178,16 @@ class ReferenceTree:
         bins = self.ground.bins[split.feature, rows]
         left: NDArray[np.bool_] = split.goes_left[bins]
         self.left[node], self.feature[node] = len(self.left), split.feature
-        self.threshold[node] = self._threshold(split, bins)
+        if self.ground.categorical[split.feature]:
+            codes = split.goes_left.copy()
+            codes[MISSING] = False
+            packed = np.packbits(codes, bitorder="little").view("<u8")
+            self.threshold[node] = float(len(self.subsets))
+            self.subsets.append(packed.astype(np.uint64))
+        else:
+            drawn = draw_share(self.state) if self.ground.splits == STUMPS else 0.5
+            edges = self.ground.edges[split.feature]
+            self.threshold[node] = float(threshold_of(edges, bins, split.cut, drawn))
         weight = (quanta >> HALF) + (quanta & MASK)
         majority = 2 * weight[left].sum() > weight.sum()
         gaps = np.any(bins == MISSING)
@@ -175,36 +195,3 @@ class ReferenceTree:
         self._leaf(rows[left], quanta[left])
         self._leaf(rows[~left], quanta[~left])
         return left
-
-    def _threshold(self, split: Split, bins: NDArray[np.uint8]) -> float:
-        if self.ground.categorical[split.feature]:
-            bits = split.goes_left.copy()
-            bits[MISSING] = False
-            self.subsets.append(np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64))
-            return len(self.subsets) - 1
-        drawn = draw_share(self.state) if self.ground.splits == STUMPS else 0.5
-        return float(threshold_of(self.ground.edges[split.feature], bins, split.cut, drawn))
-
-    def _with(self, path: NDArray[np.uint64], feature: int) -> NDArray[np.uint64]:
-        path = path.copy()
-        group = int(self.ground.group[feature])
-        for bit in (feature, len(self.ground.own) + group) if group >= 0 else (feature,):
-            path[bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
-        return path
-
-    def _freeze(self) -> Tree:
-        return Tree(
-            np.array(self.left, dtype=np.int32), np.array(self.feature, dtype=np.int32),
-            np.array(self.threshold), np.array(self.missing_left), np.array(self.counts),
-            np.array(self.subsets, dtype=np.uint64).reshape(-1, 4),
-        )  # fmt: skip
-
-
-def _leading_sets(bins: NDArray[np.uint8], weight: Floats) -> list[Any]:
-    """Leading parts of the categories present, by their share of the node's largest class."""
-    by_bin = np.zeros((256, weight.shape[1]))
-    np.add.at(by_bin, bins, weight)
-    present = np.flatnonzero(by_bin.sum(axis=1) > 0)
-    share = by_bin[present, by_bin.sum(axis=0).argmax()] / by_bin[present].sum(axis=1)
-    order = present[np.argsort(share, kind="stable")]
-    return [np.isin(np.arange(256), order[:k]) for k in range(1, len(order))]

@@ -12,7 +12,7 @@ costs as much as ten steps here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -75,7 +75,8 @@ class ForestLists:
 
     def part(self, trees: slice, base: NDArray[np.float64]) -> ForestLists:
         """Return some of the trees, with sums that start from `base` (k,)."""
-        return replace(self, roots=self.roots[trees], outputs=self.outputs[trees], base=base)
+        roots, outputs = self.roots[trees], self.outputs[trees]
+        return ForestLists(self.splits, roots, outputs, self.contributions, base, self.link)
 
 
 class ForestWalk(Walk):
