@@ -2,12 +2,14 @@
 """From a fresh clone to a running Thrifty with nothing but Python and pip.
 
     python3 dev.py demo           a short tour in the terminal
-    python3 dev.py test [ARGS]    linters, types, import rules, tests, docs; ARGS go to pytest
-    python3 dev.py lint           the linters alone
+    python3 dev.py test           linters, types, import rules, tests with coverage, docs
+    python3 dev.py test --fast    the same without the slow tests and without coverage
+    python3 dev.py test ARGS      the same with ARGS passed to pytest, without coverage
+    python3 dev.py lint           ruff, mypy and the import rules
     python3 dev.py bench [NAME]   run benchmarks/NAME.py; without a name, list them
     python3 dev.py docs           build the documentation into docs/_build/html
 
-The first run makes .venv with the versions of constraints.txt; later runs start at once.
+The first run creates .venv with the versions in constraints.txt; later runs reuse it.
 """
 
 # This file must parse on any Python 3, so that an old one gets a message and not a SyntaxError.
@@ -45,31 +47,38 @@ LINTERS = {
 DOCS = [PYTHON, "-m", "sphinx", "-W", "--keep-going", "-q", "docs", "docs/_build/html"]
 
 
+# Measure coverage and fail below the figure in pyproject.toml ([tool.coverage.report]).
+COVERAGE = ["--cov", "--cov-report=term-missing:skip-covered"]
+
+
 def demo(arguments):
-    """Show the tour, in the folder the user is in."""
+    """Run the tour in the current folder."""
     prepare()
     return subprocess.call([PYTHON, "-m", "thrifty.cli", "demo", *arguments])
 
 
 def test(arguments):
-    """Run every check and tell at the end which ones failed."""
+    """Run every check and report at the end which ones failed.
+
+    Coverage is measured only when the whole suite runs: a part of it says nothing.
+    """
     prepare("test", "docs")
-    tests = {
-        "pytest": [PYTHON, "-m", "pytest", "-n", "2", "--dist", "worksteal", *arguments],
-        "docs": DOCS,
-    }
-    return run_all({**LINTERS, **tests})
+    options = []
+    for argument in arguments:
+        options += ["-m", "not slow"] if argument == "--fast" else [argument]
+    pytest = [PYTHON, "-m", "pytest", "-n", "2", "--dist", "worksteal", *(options or COVERAGE)]
+    return run_all({**LINTERS, "pytest": pytest, "docs": DOCS})
 
 
 def lint(arguments):
-    """Run the linters alone."""
+    """Run ruff, mypy and the import rules."""
     refuse(arguments)
     prepare("test")
     return run_all(LINTERS)
 
 
 def bench(arguments):
-    """Run the benchmarks that were named, one after the other."""
+    """Run the named benchmarks one after the other, or list them."""
     known = sorted(path.stem for path in BENCHMARKS.glob("[!_]*.py"))
     unknown = [name for name in arguments if name not in known]
     if unknown:
@@ -78,7 +87,7 @@ def bench(arguments):
         print("\n".join(known))
         return 0
     prepare("bench", "parquet")
-    # Waiting OpenMP threads would otherwise burn the cores that are being measured.
+    # Otherwise idle OpenMP threads would spin on the cores that are being measured.
     environment = {"OMP_WAIT_POLICY": "passive"}
     scripts = {name: [PYTHON, BENCHMARKS / f"{name}.py"] for name in arguments}
     return run_all(scripts, environment)
@@ -92,13 +101,13 @@ def docs(arguments):
 
 
 def refuse(arguments):
-    """Stop when a verb without arguments was given some."""
+    """Exit with an error if a command that takes no arguments was given some."""
     if arguments:
-        sys.exit("This verb takes no arguments: {}".format(" ".join(arguments)))
+        sys.exit("This command takes no arguments: {}".format(" ".join(arguments)))
 
 
 def run_all(commands, environment=None):
-    """Run every command in the project's folder; 1 if any failed, else 0."""
+    """Run every command in the project's folder; return 1 if any failed, else 0."""
     defaults = {"OMP_NUM_THREADS": "1"} if environment is None else environment
     failed = []
     for name, command in commands.items():
@@ -110,11 +119,11 @@ def run_all(commands, environment=None):
 
 
 def prepare(*extras):
-    """Make the environment hold the package and `extras`; do nothing when it already does."""
+    """Install the package and `extras` into .venv, unless they are there already."""
     present = installed()
     if present is None:
-        print(f"making {VENV}", flush=True)
-        # The host's pip installs from outside, so the environment needs no ensurepip.
+        print(f"creating {VENV}", flush=True)
+        # The pip of the host installs into it from outside, so it needs no ensurepip.
         venv.EnvBuilder(clear=True, symlinks=os.name != "nt", with_pip=False).create(VENV)
     elif present.issuperset(extras):
         return
@@ -126,7 +135,7 @@ def prepare(*extras):
 
 
 def installed():
-    """Extras in the environment, or None when it must be made anew."""
+    """Return the extras in the environment, or None if it must be created again."""
     try:
         stamp = json.loads(STAMP.read_text())
         return set(stamp["extras"]) if PYTHON.exists() and stamp["key"] == key() else None
@@ -135,25 +144,25 @@ def installed():
 
 
 def key():
-    """Hash of all that decides what the environment holds: place, Python, requirements."""
+    """Return a hash of what determines the environment: location, Python, requirements."""
     parts = [str(ROOT).encode(), sys.version.encode()]
     parts += [(ROOT / name).read_bytes() for name in ("pyproject.toml", "constraints.txt")]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def install(arguments):
-    """Install into the environment with the pip of the Python that runs this file."""
+    """Install into .venv with the pip of the Python that runs this file."""
     command = [*host_pip(), "--python", str(PYTHON), "install", "--quiet", *arguments]
     print("installing (the first time takes a few minutes)", flush=True)
     if subprocess.call(command, cwd=ROOT):
-        sys.exit("pip could not install Thrifty; its message is above.")
+        sys.exit("pip could not install Thrifty; see its message above.")
 
 
 def host_pip():
-    """Command that runs pip: our own interpreter's, or that of the one below it."""
+    """Return the command that runs pip, if need be with the base interpreter."""
     if importlib.util.find_spec("pip"):
         return [sys.executable, "-m", "pip"]
-    # Inside an environment without pip, such as our own, the interpreter it was made from has it.
+    # An environment without pip, such as our own, can use the interpreter it was created from.
     base = getattr(sys, "_base_executable", sys.executable)
     command = [base, "-m", "pip"]
     if subprocess.call([*command, "--version"], stdout=subprocess.DEVNULL):
@@ -161,18 +170,18 @@ def host_pip():
     return command
 
 
-VERBS = {verb.__name__: verb for verb in (demo, test, lint, bench, docs)}
+COMMANDS = {command.__name__: command for command in (demo, test, lint, bench, docs)}
 
 
 def main():
-    """Run one verb."""
+    """Run the command that was named."""
     arguments = sys.argv[1:]
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(__doc__.strip())
         return 0
-    if arguments[0] not in VERBS:
-        sys.exit("Unknown verb {!r}; there are: {}".format(arguments[0], ", ".join(VERBS)))
-    return VERBS[arguments[0]](arguments[1:])
+    if arguments[0] not in COMMANDS:
+        sys.exit("Unknown command {!r}; there are: {}".format(arguments[0], ", ".join(COMMANDS)))
+    return COMMANDS[arguments[0]](arguments[1:])
 
 
 if __name__ == "__main__":

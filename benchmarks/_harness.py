@@ -1,8 +1,8 @@
-"""Measuring ratios: rivals take turns in one process, and the best of several turns counts.
+"""Measure and report ratios: candidates take turns in one process, and the best turn counts.
 
-CPU time by default, because the machine may be shared; what is printed is also written to
-docs/benchmarks/NAME.csv, which the documentation shows. A table may end in a column "limit", such
-as "<= 0.6" for the figure beside it: what is beyond its limit ends the run with an error.
+The clock is CPU time by default, because the machine may be shared. Tables are printed and written
+to docs/benchmarks/NAME.csv, which the documentation shows. The last column of a table may be
+"limit", such as "<= 0.6" for the figure before it: a figure beyond its limit is an error.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ RESULTS = Path(__file__).resolve().parent.parent / "docs" / "benchmarks"
 
 
 def take_turns(
-    rivals: dict[str, Callable[[], object]],
+    candidates: dict[str, Callable[[], object]],
     turns: int = 5,
     clock: Callable[[], float] = time.process_time,
 ) -> dict[str, float]:
-    """Least time of each rival; every turn runs all of them, so that a busy moment hits all."""
-    best = dict.fromkeys(rivals, float("inf"))
+    """Return the least time of each candidate; every turn runs all, so that noise affects all."""
+    best = dict.fromkeys(candidates, float("inf"))
     for _ in range(turns):
-        for name, run in rivals.items():
+        for name, run in candidates.items():
             gc.collect()
             start = clock()
             run()
@@ -34,14 +34,14 @@ def take_turns(
 
 
 def report(name: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print the table and keep it for the documentation."""
+    """Print a table and write it for the documentation; exit with an error beyond a limit."""
     for row in (header, *rows):
         print("  ".join(str(cell).ljust(28) for cell in row).rstrip(), flush=True)
     RESULTS.mkdir(exist_ok=True)
-    beside = RESULTS / f".{name}.csv.part"
-    with beside.open("w", newline="") as file:
+    unfinished = RESULTS / f".{name}.csv.part"
+    with unfinished.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows((header, *rows))
-    os.replace(beside, RESULTS / f"{name}.csv")
+    os.replace(unfinished, RESULTS / f"{name}.csv")
     if header[-1] == "limit":
         beyond = [f"{row[0]}: {row[-2]}, limit {row[-1]}" for row in rows if _is_beyond(*row[-2:])]
         if beyond:
@@ -49,7 +49,7 @@ def report(name: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -
 
 
 def _is_beyond(figure: object, limit: object) -> bool:
-    """Whether a figure breaks its limit: "<= x", ">= x", or empty for none."""
+    """Return whether a figure exceeds its limit: "<= x", ">= x", or empty for none."""
     if not limit:
         return False
     sign, bound = str(limit).split()

@@ -1,4 +1,4 @@
-"""A fitted scikit-learn forest as a frozen `Forest`, for comparing on the same trees."""
+"""Convert a fitted scikit-learn forest to a frozen `Forest`, to compare on the same trees."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from thrifty.model.forest.nodes import empty_nodes
 
 
 def freeze(forest, n_features):
-    """Average of leaf distributions, tree by tree, children side by side."""
+    """Return the `Forest` that averages the class distributions of the leaves."""
     nodes, values, roots, size = [], [], [], 0
     for estimator in forest.estimators_:
         tree = estimator.tree_
@@ -34,7 +34,7 @@ def freeze(forest, n_features):
 
 
 def breadth_first(tree):
-    """Old number of each node in the new order, and new number of its left child or -1."""
+    """Return the nodes in breadth-first order, and the new index of each left child, or -1."""
     order, child = [0], []
     for node in order:
         left = tree.children_left[node]

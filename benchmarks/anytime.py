@@ -1,8 +1,8 @@
-"""One anytime model against GreedyMiser, which learns a model for each budget.
+"""Compare one anytime model with GreedyMiser, which trains a model for each budget.
 
-Letter (A-M against N-Z) and Magic, one price for every feature. 70 % of the rows are learnt from;
-GreedyMiser keeps a fifth of them to choose its point within a budget, the anytime model divides
-them itself. GreedyMiser's curve comes from its own path and from a sweep of 13 whole fits.
+Letter (A-M against N-Z) and Magic, unit prices. 70 % of the rows are for training. GreedyMiser uses
+a fifth of them as validation set, to choose its point for a budget; the anytime model splits them
+itself. GreedyMiser's curve comes from its own path and from a sweep of 13 separate fits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PENALTIES = (*np.geomspace(0.05, 5e-6, 12), 0.0)
 
 
 def split(name):
-    """Prices, and the rows to learn from and to test on."""
+    """Return prices, training set and test set."""
     table = load(name)
     y = np.asarray(table.y)
     if name == "letter":
@@ -28,7 +28,7 @@ def split(name):
 
 
 def sweep(prices, train, validation):
-    """One fit for each penalty: model, bill and quality on the validation rows."""
+    """Fit once for each penalty; yield model, and bill and quality on the validation set."""
     for penalty in PENALTIES:
         model = GreedyMiserClassifier(prices, penalty, random_state=0)
         model.fit(*train, validation=validation)
@@ -36,13 +36,13 @@ def sweep(prices, train, validation):
 
 
 def within(points, budget, test):
-    """Test accuracy of the best point that a budget pays for."""
+    """Return the test accuracy of the best point within a budget."""
     model, _, _ = max((p for p in points if p[1] <= budget), key=lambda p: p[2])
     return np.mean(model.predict(test[0]) == test[1])
 
 
 def measure(name):
-    """Rows of the curve, and of the table of times."""
+    """Return the rows of the curve, and one row of the table of times."""
     from _harness import take_turns
 
     prices, rest, test = split(name)
@@ -61,9 +61,9 @@ def measure(name):
     rows = []
     for share in SHARES:
         budget = share * full + 1e-9
-        ours = np.mean(anytime.predict(test[0], budget=budget) == test[1])
-        theirs = [within(points, budget, test) for points in curves]
-        rows.append((name, f"{100 * share:.0f} %", *(f"{x:.3f}" for x in (ours, *theirs))))
+        accuracy = np.mean(anytime.predict(test[0], budget=budget) == test[1])
+        baselines = [within(points, budget, test) for points in curves]
+        rows.append((name, f"{100 * share:.0f} %", *(f"{x:.3f}" for x in (accuracy, *baselines))))
     times = take_turns(
         {
             "anytime": lambda: AnytimeClassifier(prices, random_state=0).fit(*rest),
@@ -72,24 +72,24 @@ def measure(name):
         },
         turns=2,
     )
-    ratios = [times["anytime"] / times[rival] for rival in ("same", "sweep")]
+    ratios = [times["anytime"] / times[baseline] for baseline in ("same", "sweep")]
     stages = len(anytime.model_.rungs) - 1
     return rows, (name, stages, trees, *(f"{ratio:.2f}" for ratio in ratios))
 
 
 def main():
-    """Measure both sets."""
+    """Measure both data sets."""
     from _harness import report
 
     measured = [measure(name) for name in ("letter", "magic")]
     report(
         "anytime",
-        ("set", "budget", "anytime, one model", "GreedyMiser, path", "GreedyMiser, 13 fits"),
+        ("data set", "budget", "anytime, one model", "GreedyMiser, path", "GreedyMiser, 13 fits"),
         [row for rows, _ in measured for row in rows],
     )
     report(
         "anytime_speed",
-        ("set", "stages", "trees", "time over GreedyMiser, same trees", "time over 13 fits"),
+        ("data set", "stages", "trees", "time over GreedyMiser, same trees", "time over 13 fits"),
         [times for _, times in measured],
     )
 

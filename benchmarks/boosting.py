@@ -1,8 +1,8 @@
-"""Boosted trees with prices, beside LightGBM's cost penalties, one thread each; then two threads.
+"""Boosted trees with prices compared with LightGBM's cost penalties; then two threads with one.
 
-Gradients of the squared loss, depth 4, 255 bins, learning rate 0.1. LightGBM knows no groups, so
-its coupled penalty gets the same price per feature without the sharing; its lazy penalty is the
-rival of prices charged per example.
+Squared loss, depth 4, 255 bins, learning rate 0.1, one thread each. LightGBM has no groups, so its
+coupled penalty gets the same price per feature without shared prices; its lazy penalty is compared
+with prices charged per example.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 from _harness import report, take_turns
 
 from thrifty import GreedyMiserRegressor, Prices, threads
-from thrifty.learn.boosting.binned import Binned
+from thrifty.learn.binned import Binned
 
 PENALTY = 1e-5
 
 
 def make_table(n, d):
-    """Normal columns, a target that bends, and prices in ten groups."""
+    """Return normal columns, a nonlinear target, and prices with ten groups."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * X[:, :20] @ rng.normal(size=20)
@@ -34,7 +34,7 @@ def make_table(n, d):
 
 
 def fit_thrifty(X, y, prices, trees, charge="model"):
-    """One fit, binning included."""
+    """Fit once, including binning."""
     model = GreedyMiserRegressor(
         prices, penalty=PENALTY, charge=charge, n_estimators=trees, random_state=0
     )
@@ -42,7 +42,7 @@ def fit_thrifty(X, y, prices, trees, charge="model"):
 
 
 def fit_lightgbm(X, y, prices, trees, penalty="coupled"):
-    """One fit, binning included, with the same price per feature in LightGBM's units."""
+    """Fit once, including binning, with the same price per feature in LightGBM's units."""
     price = prices.bind(X.shape[1]).own * 2 * PENALTY
     if penalty == "coupled":
         price = price * len(X)
@@ -55,14 +55,14 @@ def fit_lightgbm(X, y, prices, trees, penalty="coupled"):
 
 
 def compare(label, n, d, trees, charge, penalty, limit, turns):
-    """One row of the table: whole fits, and the trees alone."""
+    """Return one row of the table: ratios of whole fits, and of the trees alone."""
     X, y, prices = make_table(n, d)
-    plain = np.zeros(d, dtype=bool)
+    categorical = np.zeros(d, dtype=bool)
     times = take_turns(
         {
             "ours": lambda: fit_thrifty(X, y, prices, trees, charge),
             "theirs": lambda: fit_lightgbm(X, y, prices, trees, penalty),
-            "our bins": lambda: Binned.of(X, plain, np.random.RandomState(0)),
+            "our bins": lambda: Binned.of(X, categorical, np.random.RandomState(0)),
             "their bins": lambda: lgb.Dataset(X, y, params={"verbose": -1}).construct(),
         },
         turns,
@@ -72,7 +72,7 @@ def compare(label, n, d, trees, charge, penalty, limit, turns):
 
 
 def speed_up(label, n, d, trees, limit, turns):
-    """Throughput of two threads over one; wall time, so the machine must be idle."""
+    """Return the throughput of two threads over one, in wall time: the machine must be idle."""
     X, y, prices = make_table(n, d)
 
     def fit(count):
@@ -84,7 +84,7 @@ def speed_up(label, n, d, trees, limit, turns):
 
 
 def path_speed_up(label, n, d, limit, turns):
-    """The same for a path, whose two runs are learnt side by side."""
+    """Return the same for a path, whose two runs are trained in parallel."""
     X, y, prices = make_table(n, d)
     cut = n * 3 // 4
 
@@ -98,7 +98,7 @@ def path_speed_up(label, n, d, limit, turns):
 
 
 def main():
-    """Compile first, then measure."""
+    """Compile first, then measure and write the table."""
     X, y, prices = make_table(300, 20)
     for charge in ("model", "example"):
         fit_thrifty(X, y, prices, 2, charge)
@@ -115,7 +115,7 @@ def main():
         path_speed_up("45k x 50, path of 2 x 30 trees, two threads / one", 45_000, 50, "", 3),
         speed_up(f"{small}, two threads / one, throughput", 45_000, 50, 100, "", 5),
     ]
-    report("boosting", ("what", "trees alone", "ratio", "limit"), rows)
+    report("boosting", ("fit", "trees alone", "ratio", "limit"), rows)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""BudgetRF beside a plain forest: CPU time of a fit, and share of features and error on Covertype.
+"""BudgetRF compared with a plain forest: CPU time, and features read and error on Covertype.
 
-Covertype has the split sizes of the paper (36,603 / 15,688 / 58,101 random rows); its "Forest" is
-the largest class against the rest, see table 1 of F. Nan, J. Wang, V. Saligrama, ICML 2015.
-Share is the mean number of features that a test row reads, of 54. "paper" rows are published.
+Covertype has the split sizes of Nan et al. 2015, table 1 (36,603 / 15,688 / 58,101 random rows);
+its "Forest" is the largest class against the rest. Share is the mean share of the 54 features that
+a test row reads. Rows called "paper" are the published figures.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from thrifty.learn.budget_forest.classifier import BudgetForestClassifier
 
 SIZES = (36_603, 15_688, 58_101)
 TREES = (1, 10, 20, 40)
-SEEDS = (1, 2, 3)  # the defaults were chosen on split 0
+# The defaults were chosen on split 0.
+SEEDS = (1, 2, 3)
 PAPER = {
     "paper, BudgetRF": ("11.37 (0.2122)", "23.21 (0.1364)", "25.92 (0.1232)", "29.01 (0.1156)"),
     "paper, plain forest": ("22.57 (0.2107)", "63.04 (0.1307)", "70.76 (0.1238)", "76.63 (0.1196)"),
 }
 STUMPS = {"splits": "stumps", "max_features": 1.0}
-RIVALS = {
+VARIANTS = {
     "BudgetRF, the paper's stumps": STUMPS,
     "BudgetRF, all features": {"max_features": 1.0},
     "BudgetRF, expected splits": {"splits": "expected"},
@@ -37,7 +38,7 @@ RIVALS = {
 
 
 def covertype(two_classes, seed):
-    """Training, validation and test rows."""
+    """Return training, validation and test set."""
     table = load("covertype")
     X = table.X.to_numpy(np.float64)
     y = np.unique(table.y, return_inverse=True)[1]
@@ -49,7 +50,7 @@ def covertype(two_classes, seed):
 
 
 def synthetic(n=45_000, d=50):
-    """Two classes that ten of the columns tell, with noise."""
+    """Return two classes that depend on ten of the columns, with noise."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     y = X[:, 0] + X[:, 1] * X[:, 2] + X[:, 3:10].sum(axis=1) + 2 * rng.normal(size=n) > 0
@@ -57,7 +58,7 @@ def synthetic(n=45_000, d=50):
 
 
 def figures(forest, X, y):
-    """Share of the features read and error, for some numbers of trees."""
+    """Return the share of features read and the error, for each number of trees."""
     cells = []
     for trees in TREES:
         scores, used = forest.prefix(trees).score_and_used(X)
@@ -66,18 +67,18 @@ def figures(forest, X, y):
 
 
 def plain(train, seed):
-    """A plain forest on the same rows."""
+    """Train a plain forest on the same rows and return it frozen."""
     forest = RandomForestClassifier(TREES[-1], n_jobs=1, random_state=seed).fit(*train)
     return freeze(forest, train[0].shape[1])
 
 
 def compare(two_classes):
-    """Rows of the table: means over three random splits."""
+    """Return the rows of the table: means over three random splits."""
     sums = {}
     for seed in SEEDS:
         train, _, (X, y) = covertype(two_classes, seed)
         rows = {"plain forest": figures(plain(train, seed), X.astype(np.float32), y)}
-        for name, settings in RIVALS.items():
+        for name, settings in VARIANTS.items():
             model = BudgetForestClassifier(**settings, random_state=seed).fit(*train)
             rows[name] = figures(model.model_, X, y)
         for name, cells in rows.items():
@@ -91,19 +92,20 @@ def compare(two_classes):
 
 
 def speed(label, X, y, limit, turns=3):
-    """How many times less CPU time than scikit-learn's forest, binning included."""
+    """Return a row of ratios: CPU time of scikit-learn's forest over ours, including binning."""
     theirs = RandomForestClassifier(40, criterion="entropy", n_jobs=1, random_state=0)
-    rivals = {"theirs": lambda: theirs.fit(X, y)}
+    candidates = {"theirs": lambda: theirs.fit(X, y)}
     settings = {"all features": {"max_features": 1.0}, "default": {}}
     for name, some in settings.items():
-        rivals[name] = lambda some=some: BudgetForestClassifier(**some, random_state=0).fit(X, y)
-    times = take_turns(rivals, turns)
+        model = BudgetForestClassifier(**some, random_state=0)
+        candidates[name] = lambda model=model: model.fit(X, y)
+    times = take_turns(candidates, turns)
     ratios = (f"{times['theirs'] / times[name]:.2f}" for name in settings)
     return label, *ratios, limit
 
 
 def main():
-    """Compile first, then measure."""
+    """Measure speed and figures for 2 and 7 classes, or the parts named as arguments."""
     what = sys.argv[1:] or ["speed", "2", "7"]
     if "speed" in what:
         X, y = synthetic()

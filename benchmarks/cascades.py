@@ -1,10 +1,10 @@
-"""Cascades on skewed ranking data: Precision@5 against the bill, beside the rivals of CSCC.
+"""CSCC and other cascades on skewed ranking data: Precision@5 within a budget.
 
-As the thesis makes LTR-Skewed: documents of high grade are relevant, the others are repeated until
-there are about a hundred for each relevant one. mslr_sample and mq2008 stand in for Yahoo; a
-feature has the price of its family, in evaluations of a tree. Queries are
-dealt to training, validation and test twice; within a budget each method answers with the
-point that is best on the validation queries.
+The data are skewed as in Xu 2014, sec. 3.7.2 (LTR-Skewed): documents of high grade are relevant,
+the others are repeated until there are about a hundred for each relevant one. mslr_sample and
+mq2008 replace the Yahoo data, which are not available; a feature has the price of its family, in
+evaluations of a tree. Figures are means over two random splits of the queries; within a budget, the
+point with the best validation precision is taken.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from thrifty.learn.baselines import (
     ProximityExitClassifier,
     SingleCostClassifier,
 )
-from thrifty.learn.baselines.early_exit import slacks
+from thrifty.learn.baselines.early_exit import slack_schedule
 
-SETS = {"mslr_sample": (2, 17), "mq2008": (2, 6)}  # least relevant grade, times a negative counts
-# Of one feature, in trees: numbers as Yahoo's, set by what it takes to have them.
+# Lowest relevant grade, and how often a document that is not relevant is repeated.
+SETS = {"mslr_sample": (2, 17), "mq2008": (2, 6)}
+# Price of one feature, in trees: the numbers of Yahoo, assigned by the effort of extraction.
 FAMILIES = {
     "url": 1,
     "quality_model": 5,
@@ -36,23 +37,23 @@ FAMILIES = {
     "click_log": 200,
 }
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
-DEALS = 2
+N_SPLITS = 2
 TREES = {"n_estimators": 150, "max_depth": 2, "min_samples_leaf": 20, "random_state": 0}
 
 
 class Part:
-    """Rows of some queries."""
+    """The rows of some queries: X, y (1 if relevant), query and weight of each."""
 
     def __init__(self, X, y, query, times):
         self.X, self.y, self.query = X, y, query
         self.weight = np.where(y == 1, 1.0, times)
 
     def bill(self, bills):
-        """Mean over all documents, those that are repeated included."""
+        """Return the mean bill over all documents, including repeated ones."""
         return float(np.average(bills, weights=self.weight))
 
     def precision(self, scores):
-        """Mean Precision@5 over the queries with a relevant row; ties count against the model."""
+        """Return the mean Precision@5 over queries with a relevant row; ties are broken worst first."""
         found = []
         for query in np.unique(self.query[self.y == 1]):
             rows = np.flatnonzero(self.query == query)
@@ -62,8 +63,8 @@ class Part:
         return float(np.mean(found))
 
 
-def deal(name, seed):
-    """Prices, and three parts: queries to learn from, to choose by, to test on."""
+def split(name, seed):
+    """Return prices, and training, validation and test part: 45, 20 and 35 % of the queries."""
     table = load(name)
     grade, times = SETS[name]
     y, query = (np.asarray(table.y) >= grade).astype(int), np.asarray(table.qid)
@@ -78,59 +79,63 @@ def deal(name, seed):
     return Prices(own, evaluation=1), parts
 
 
-def rivals(prices):
-    """Every method under its name, with the estimators whose points it may choose from."""
+def methods(prices):
+    """Return the estimators of each method, by name; a point may come from any of them."""
     trees = {"prices": prices, **TREES}
-    # Labels are skewed: linear stages are learnt as they are and with both classes made even.
-    each = ({}, {"class_weight": "balanced"})
+    # Labels are skewed: stages are trained with and without class weights.
+    class_weights = ({}, {"class_weight": "balanced"})
     small = {"n_estimators": 50, "max_depth": 2}
     return {
         "Early Exit, score": [EarlyExitClassifier(every=5, **trees)],
         "Early Exit, proximity": [ProximityExitClassifier(every=5, **trees)],
-        "Cronus": [CronusClassifier(n_stages=5, **trees, **weight) for weight in each],
-        "AND-OR": [AndOrClassifier(base="boosted", **trees, **each[1])],
+        "Cronus": [CronusClassifier(n_stages=5, **trees, **weight) for weight in class_weights],
+        "AND-OR": [AndOrClassifier(base="boosted", **trees, **class_weights[1])],
         "AdaBoostRS": [AdaBoostRSClassifier(prices, **small, random_state=k) for k in range(3)],
         "single classifier": [
-            SingleCostClassifier(base="boosted", **trees, **weight) for weight in each
+            SingleCostClassifier(base="boosted", **trees, **weight) for weight in class_weights
         ],
         "GreedyMiser": [GreedyMiserClassifier(**trees)],
         "CSCC": [
             CostCascadeClassifier(
                 prices, base="boosted", n_estimators=60, max_sweeps=3, random_state=0, **weight
             )
-            for weight in each
+            for weight in class_weights
         ],
     }
 
 
 def points_of(estimators, train, validation):
-    """Models of all points, with bill and precision on the validation queries."""
+    """Yield the models of all points, with their validation bill and precision."""
     for estimator in estimators:
-        held = (validation.X, validation.y)
-        path = estimator.path(train.X, train.y, validation=held, sample_weight=train.weight)
+        path = estimator.path(
+            train.X,
+            train.y,
+            validation=(validation.X, validation.y),
+            sample_weight=train.weight,
+        )
         for point in path:
             yield point.model, *measure(point.model, validation)
 
 
 def measure(model, part):
-    """Bill and precision of a model on a part."""
+    """Return the bill and the precision of a model on a part."""
     return part.bill(model.bill(part.X)), part.precision(model.predict_proba(part.X)[:, 1])
 
 
 class WithinQueries:
-    """Early exits as the paper has them: a row keeps up with the fifth best of its query."""
+    """Early exits as in the paper: a row is compared with the fifth best of its query."""
 
     def __init__(self, model, slack):
         self.cascade, self.schema, self.prices = model.model_, model.schema_, model.prices_
         self.slack = slack
 
     def measure(self, part):
-        """Bill and precision on a part."""
+        """Return the bill and the precision on a part."""
         X = self.schema.encode(part.X)
-        ends, running = self.cascade.ends, self.cascade.running(X)
+        ends, running = self.cascade.ends, self.cascade.exit_scores(X)
         stop = np.full(len(X), len(ends) - 1)
         for rows in (np.flatnonzero(part.query == query) for query in np.unique(part.query)):
-            for k, share in enumerate(slacks(len(ends))[:-1]):
+            for k, share in enumerate(slack_schedule(len(ends))[:-1]):
                 scores = running[k, rows]
                 order = np.argsort(-scores)
                 fifth = np.repeat(scores[order], part.weight[rows][order].astype(int))[:5][-1]
@@ -144,20 +149,20 @@ class WithinQueries:
         return part.bill(bills), part.precision(running[stop, np.arange(len(X))])
 
 
-def best_within(points, budgets, measured):
-    """For each budget, bill and test precision of the point that validation prefers."""
+def best_within(points, budgets, test):
+    """Yield, for each budget, test bill and precision of the point that is best on validation."""
     for budget in budgets:
         affordable = [point for point in points if point[1] <= budget]
-        yield measured(max(affordable, key=lambda point: (point[2], -point[1]))[0])
+        yield test(max(affordable, key=lambda point: (point[2], -point[1]))[0])
 
 
 def run(name, seed):
-    """Precision of every method at every budget on one deal of the queries."""
-    prices, (train, validation, test) = deal(name, seed)
+    """Return test bill and precision by method and budget on one split of the queries."""
+    prices, (train, validation, test) = split(name, seed)
     full = prices.bind(list(train.X.columns)).full
     budgets = [share * full for share in SHARES]
     found = {}
-    for method, estimators in rivals(prices).items():
+    for method, estimators in methods(prices).items():
         points = list(points_of(estimators, train, validation))
         found[method] = list(best_within(points, budgets, lambda model: measure(model, test)))
     whole = ProximityExitClassifier(prices, slack=None, every=5, **TREES)
@@ -172,18 +177,18 @@ def run(name, seed):
 
 
 def main():
-    """Measure both sets."""
+    """Measure both data sets."""
     from _harness import report
 
-    rows, methods = [], []
+    rows, names = [], []
     for name in SETS:
-        deals = [run(name, seed) for seed in range(DEALS)]
-        methods = list(deals[0])
+        runs = [run(name, seed) for seed in range(N_SPLITS)]
+        names = list(runs[0])
         for k, share in enumerate(SHARES):
-            means = [np.mean([d[method][k] for d in deals], axis=0) for method in methods]
+            means = [np.mean([one[method][k] for one in runs], axis=0) for method in names]
             cells = [f"{quality:.3f} ({bill:.0f})" for bill, quality in means]
             rows.append((name, f"{100 * share:.0f} %", *cells))
-    report("cascades", ("set", "budget", *methods), rows)
+    report("cascades", ("data set", "budget", *names), rows)
 
 
 if __name__ == "__main__":

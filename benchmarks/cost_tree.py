@@ -1,9 +1,10 @@
-"""Trees of linear models learnt as a whole: the quadrants, time per sweep, curves.
+"""Trees of linear models that are trained jointly: the quadrants, time per sweep, and accuracy.
 
-The quadrants are those of Xu's thesis (section 3.7.1), ten draws of the data. Time per sweep is
-measured on made data of 50 columns at depth 4. The curves are test accuracies within shares of the
-full price; points are chosen on validation rows. ``python3 dev.py bench cost_tree``; one part
-alone: ``python3 benchmarks/cost_tree.py quadrants | speed | curves``.
+The quadrants are those of Xu 2014, sec. 3.7.1, in ten draws of the data. Time per sweep is measured
+on synthetic data of 50 columns at depth 4. The curves are test accuracies within shares of the full
+price; points are chosen on the validation set.
+
+    python benchmarks/cost_tree.py [quadrants | speed | curves]
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SHARES = (0.1, 0.2, 0.3, 0.5, 1.0)
 
 
 def measure_quadrants():
-    """Error and bills on rows that were not learnt from, for ten seeds."""
+    """Measure error and bills on new rows, for ten seeds."""
     from _harness import report
 
     rows = []
@@ -38,8 +39,8 @@ def measure_quadrants():
     report("cost_tree_quadrants", ("seed", "mean squared error", "least bill", "largest"), rows)
 
 
-def made(n):
-    """Two classes, linear and crossed effects of 50 columns."""
+def synthetic(n):
+    """Return prices, 50 columns and two classes with linear effects and an interaction."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, COLUMNS))
     f = 0.5 * X @ rng.normal(size=COLUMNS) + 3.0 * X[:, 0] * X[:, 1] + 2.0 * np.sin(2.0 * X[:, 2])
@@ -48,22 +49,22 @@ def made(n):
 
 
 def measure_speed():
-    """CPU seconds of one sweep at each size, and of a whole fit at the largest."""
+    """Measure the CPU time of one sweep at each size, and of a whole fit at the largest."""
     from _harness import report
 
     from thrifty.learn.cost_tree.fit import initial_tree, sweep
 
     rows = []
     for n in ROWS:
-        prices, X, y = made(n)
+        prices, X, y = synthetic(n)
         model = CostTreeClassifier(prices, penalty=0.0003, max_depth=4, random_state=0)
-        (task,) = model._tasks(*model._prepared(X, y, None, None))
-        on = task.objective.at(model.penalty)
-        tree = initial_tree(on, task.shape)
+        (learner,) = model._learners(model._read_training(X, y), None)
+        objective = learner.objective.at(model.penalty)
+        tree = initial_tree(objective, learner.shape)
         seconds = []
         for _ in range(2):
             start = time.process_time()
-            sweep(on, tree)
+            sweep(objective, tree)
             seconds.append(time.process_time() - start)
         rows.append((n, f"{min(seconds):.2f}", f"{1e6 * min(seconds) / n:.0f}", ""))
     start = time.process_time()
@@ -74,19 +75,19 @@ def measure_speed():
 
 
 def split(name):
-    """Prices, and rows to learn from, to choose by, to test on."""
+    """Return the prices, and training, validation and test set."""
     table = load(name)
     y = np.asarray(table.y)
     if name == "pageblocks":
         y = y == 0
     rest, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=0)
-    train, held = train_test_split(rest, test_size=0.2, stratify=y[rest], random_state=0)
-    return table.prices, *((table.X.iloc[rows], y[rows]) for rows in (train, held, test))
+    train, validation = train_test_split(rest, test_size=0.2, stratify=y[rest], random_state=0)
+    return table.prices, *((table.X.iloc[rows], y[rows]) for rows in (train, validation, test))
 
 
-def curve(estimator, train, held, test, full):
-    """Test accuracy of the point that validation prefers, for each share of the full price."""
-    points = list(estimator.path(*train, validation=held))
+def curve(estimator, train, validation, test, full):
+    """Yield, for each share of the full price, the test accuracy of the best validation point."""
+    points = list(estimator.path(*train, validation=validation))
     for share in SHARES:
         within = [point for point in points if point.bill <= share * full + 1e-9]
         best = max(within, key=lambda point: point.quality)
@@ -94,14 +95,14 @@ def curve(estimator, train, held, test, full):
 
 
 def measure_curves():
-    """Trees on columns, on boosted trees, a single linear model, and GreedyMiser."""
+    """Compare trees on columns and on boosted trees, a single linear model, and GreedyMiser."""
     from _harness import report
 
     rows = []
     for name in ("pima", "pageblocks"):
-        prices, train, held, test = split(name)
+        prices, train, validation, test = split(name)
         full = prices.bind(list(train[0].columns)).full
-        rivals = {
+        models = {
             "tree": CostTreeClassifier(prices, max_depth=2, max_sweeps=4),
             "tree of boosted trees": CostTreeClassifier(
                 prices, base="boosted", max_depth=1, max_sweeps=4, n_estimators=30, random_state=0
@@ -109,17 +110,17 @@ def measure_curves():
             "single linear": CostTreeClassifier(prices, max_depth=0),
             "GreedyMiser": GreedyMiserClassifier(prices, random_state=0),
         }
-        found = [list(curve(model, train, held, test, full)) for model in rivals.values()]
+        found = [list(curve(model, train, validation, test, full)) for model in models.values()]
         for k, share in enumerate(SHARES):
             rows.append((name, f"{100 * share:.0f} %", *(cells[k] for cells in found)))
-    report("cost_tree", ("set", "budget", *rivals), rows)
+    report("cost_tree", ("data set", "budget", *models), rows)
 
 
 PARTS = {"quadrants": measure_quadrants, "speed": measure_speed, "curves": measure_curves}
 
 
 def main():
-    """All parts, or those that are named."""
+    """Measure all parts, or those named as arguments."""
     for part in sys.argv[1:] or PARTS:
         PARTS[part]()
 

@@ -1,11 +1,11 @@
-"""The picture of the README: accuracy against budget on a table that ships with scikit-learn.
+"""The picture in the README: accuracy by budget on a table that ships with scikit-learn.
 
-Ten random splits into 50 % training, 20 % validation and 30 % test rows. At each budget the point
-with the best validation accuracy is taken and its test accuracy counted. The baseline is plain
-boosting on the cheapest features that the budget pays for.
+Figures are means over ten random splits into 50 % training, 20 % validation and 30 % test rows. The
+point with the best validation accuracy within each budget is taken, and its test accuracy is
+reported. The baseline is plain boosting on the cheapest features that the budget pays for.
 
-`curve.py cost` has the CPU time of a learner's curve, measured and with intervals, in fits of that
-learner at its largest size, without prices: with all its trees, and with early stopping.
+`curve.py cost` measures the CPU time of a curve, including its intervals, relative to one fit of
+the same learner without prices: with all its trees, and with early stopping.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SETS = ("satellite", "magic", "pageblocks")
 
 
 def split(table, seed):
-    """Training, validation and test rows."""
+    """Return training, validation and test set."""
     rest, test = train_test_split(
         np.arange(len(table.y)), test_size=0.3, stratify=table.y, random_state=seed
     )
@@ -42,18 +42,18 @@ def split(table, seed):
 
 
 def with_prices(table, budgets, train, validation, test):
-    """Test accuracy of what is chosen on validation within each budget."""
+    """Return the test accuracy of the point chosen on the validation set, for each budget."""
     model = BudgetClassifier(table.prices, confidence=None, random_state=0)
     model.fit(*train, validation=validation)
     return [model.at_budget(budget).score(*test) for budget in budgets]
 
 
 def cheapest_features(table, budgets, train, validation, test):
-    """Test accuracy of plain boosting on the cheapest features that each budget pays for."""
+    """Return the test accuracy of plain boosting on the cheapest features, for each budget."""
     prices = table.prices.bind(list(table.X.columns))
     accuracies = []
     for budget in budgets:
-        columns = affordable(prices, budget)
+        columns = affordable_features(prices, budget)
         model = GreedyMiserClassifier()
         model.fit(
             train[0].iloc[:, columns],
@@ -64,8 +64,8 @@ def cheapest_features(table, budgets, train, validation, test):
     return accuracies
 
 
-def affordable(prices, budget):
-    """Features in the order of what they cost next, as long as the budget lasts; at least one."""
+def affordable_features(prices, budget):
+    """Return at least one feature: always the cheapest next one, while the budget lasts."""
     bought, spent = [], 0.0
     while len(bought) < len(prices.own):
         quotes = {j: prices.marginal(j, bought) for j in range(len(prices.own)) if j not in bought}
@@ -78,7 +78,7 @@ def affordable(prices, budget):
 
 
 def cost(table):
-    """CPU times of path and curve over that of a fit; the curve over a stopped fit; its points."""
+    """Return the number of points, and the CPU times of path and curve relative to a fit."""
     train, validation, _ = split(table, 0)
     model, curves = GreedyMiserClassifier(table.prices, random_state=0), []
     times = take_turns(
@@ -96,7 +96,7 @@ def cost(table):
 
 
 def draw(budgets, curves, path):
-    """Mean and standard error of each curve."""
+    """Draw the mean and the standard error of each curve."""
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
     axes = figure.subplots()
     for (label, accuracies), color in zip(curves.items(), ("#0b6e4f", "#9a9a9a"), strict=True):
@@ -118,14 +118,14 @@ def draw(budgets, curves, path):
 
 
 def main():
-    """Run both on the same splits and draw them."""
+    """Run both on the same splits, draw them and write the table."""
     table = digits()
     full = table.prices.bind(list(table.X.columns)).full
     curves = {"Thrifty: BudgetClassifier": [], "plain boosting on the cheapest features": []}
     for seed in range(SPLITS):
         parts = split(table, seed)
-        for rival, curve in zip((with_prices, cheapest_features), curves.values(), strict=True):
-            curve.append(rival(table, BUDGETS * full, *parts))
+        for method, curve in zip((with_prices, cheapest_features), curves.values(), strict=True):
+            curve.append(method(table, BUDGETS * full, *parts))
     curves = {label: np.array(curve) for label, curve in curves.items()}
     draw(BUDGETS, curves, RESULTS.parent / "_static" / "curve.svg")
     means = [curve.mean(axis=0) for curve in curves.values()]
@@ -137,9 +137,9 @@ def main():
 
 
 def costs():
-    """A table that ships, and larger ones."""
+    """Measure a table that ships with scikit-learn, and larger ones."""
     rows = [(table.name, *cost(table)) for table in (digits(), *map(load, SETS))]
-    header = ("set", "points", "path / fit", "curve / fit", "curve / early-stopped fit")
+    header = ("data set", "points", "path / fit", "curve / fit", "curve / early-stopped fit")
     report("path", header, rows)
 
 

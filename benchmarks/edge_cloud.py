@@ -1,10 +1,11 @@
-"""Devices with gates: recovery of a planted model, and accuracy by the share of transmissions.
+"""Edge/cloud models: recovery of a planted model, and accuracy by the share of transmissions.
 
-Planted: the regression of Nan 2018, sec. 7.1.6, two devices of two features, 2000 rows without noise; the
-descent starts from the truth plus Gaussian noise times a level. Sets: satellite with its four
-spectral bands as devices (nine pixels each) on the division of its source; mfeat with its six
-descriptors as devices, 1400 rows to learn from and 600 to test on. Budgets are fixed beforehand,
-nothing is chosen.
+The planted model is the regression of Nan 2018, sec. 7.1.6: two devices of two features, 2,000
+rows without noise. Training starts from the truth plus Gaussian noise of several levels. The data
+sets are satellite, whose four spectral bands (nine pixels each) are the devices, with the
+training and test sets of its source, and mfeat, whose six descriptors are the devices, with 1,400
+training and 600 test rows. The shares of transmissions are fixed in advance; nothing is chosen on
+the test rows.
 """
 
 from __future__ import annotations
@@ -21,63 +22,64 @@ from sklearn.preprocessing import StandardScaler
 
 from thrifty import EdgeCloudClassifier, Prices
 from thrifty.data import load
-from thrifty.learn.edge_cloud.devices import Devices, GatedSum, squared_loss
-from thrifty.learn.edge_cloud.lbfgs import descend
-from thrifty.learn.edge_cloud.soft_gates import direct_objective
+from thrifty.learn.edge_cloud.devices import DeviceRows
+from thrifty.learn.edge_cloud.direct import direct_objective
+from thrifty.learn.edge_cloud.gated_sum import GatedSum, squared_loss
+from thrifty.learn.edge_cloud.lbfgs import minimize_lbfgs
 from thrifty.model.links import ACTIVATIONS
 
 DRAWS, ROWS = 20, 2000
-LEVELS = (0.01, 0.1, 0.5, 1.0)
-BUDGETS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
-# 649 features take their time: half of the steps that are usual.
-STEPS = {"satellite": 100, "mfeat": 50}
+NOISE_LEVELS = (0.01, 0.1, 0.5, 1.0)
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
+# mfeat has 649 features and gets half of the default steps.
+MAX_STEPS = {"satellite": 100, "mfeat": 50}
 
 
 def planted(activation, seed):
-    """Devices, true parameters and targets of one draw."""
+    """Draw rows, true parameters and targets."""
     rng = np.random.default_rng(seed)
-    devices = Devices(
+    rows = DeviceRows(
         rng.normal(size=(ROWS, 4)), np.array([0, 2, 4]), np.full(ROWS, 1 / ROWS), np.ones((ROWS, 2))
     )
     v, w, b = rng.normal(size=(4, 1)), rng.normal(size=4), rng.normal(size=2)
     truth = GatedSum(v, np.zeros((2, 1)), w, b, np.zeros(1))
-    act = ACTIVATIONS[activation](truth.values(devices))
-    return devices, truth, truth.outputs(devices, act)[:, 0]
+    act = ACTIVATIONS[activation](truth.gate_values(rows))
+    return rows, truth, truth.outputs(rows, act)[:, 0]
 
 
 def cosine(one, other):
-    """Cosine of the angle between two lists of parameters."""
+    """Return the cosine of the angle between two lists of parameters."""
     one, other = (np.concatenate([part.ravel() for part in parts]) for parts in (one, other))
     return one @ other / np.linalg.norm(one) / np.linalg.norm(other)
 
 
 def recovers(activation, level, seed):
-    """Whether targets are met (squared error below 1e-6), and all directions are the truth's."""
-    devices, truth, y = planted(activation, seed)
+    """Return whether the targets are met (squared error below 1e-6), and the truth is found."""
+    rows, truth, y = planted(activation, seed)
     rng = np.random.default_rng(1000 + seed)
     start = GatedSum(*(part + level * rng.normal(size=part.shape) for part in truth))
-    objective = direct_objective(devices, squared_loss(y), activation, 0.0, 0.0, start)
-    flat, value = descend(objective, start.flat, 2000)
+    objective = direct_objective(rows, squared_loss(y), activation, 0.0, 0.0, start)
+    flat, value = minimize_lbfgs(objective, start.flat, 2000)
     found = GatedSum.unpack(flat, start)
-    near = []
+    cosines = []
     for k in range(2):
         own = slice(2 * k, 2 * k + 2)
-        near.append(cosine([found.v[own]], [truth.v[own]]))
-        near.append(cosine([found.w[own], found.b[[k]]], [truth.w[own], truth.b[[k]]]))
-    return 2 * value < 1e-6, min(near) > 0.999
+        cosines.append(cosine([found.v[own]], [truth.v[own]]))
+        cosines.append(cosine([found.w[own], found.b[[k]]], [truth.w[own], truth.b[[k]]]))
+    return 2 * value < 1e-6, min(cosines) > 0.999
 
 
 def recovery():
-    """Draws of the planted model that are recovered, by the noise of the start."""
+    """Count the draws of the planted model that are recovered, by the noise of the start."""
     for activation in ("sigmoid", "relu"):
-        for level in LEVELS:
+        for level in NOISE_LEVELS:
             found = np.array([recovers(activation, level, seed) for seed in range(DRAWS)])
             met, right = found.sum(axis=0)
             yield activation, level, f"{met} of {DRAWS}", f"{right} of {DRAWS}"
 
 
-def task(name):
-    """Devices, and the rows to learn from and to test on."""
+def load_devices(name):
+    """Return the devices, the training rows and the test rows of a data set."""
     table = load(name)
     columns, y = list(table.X.columns), np.asarray(table.y)
     if name == "satellite":
@@ -90,32 +92,36 @@ def task(name):
 
 
 def vote(make, devices, train, test):
-    """Accuracy of the majority of all devices, each with its own classifier; and of the best."""
+    """Return the accuracies of the majority of one classifier per device, and of the best one."""
     classes = np.unique(train[1])
-    said = [make().fit(train[0][own], train[1]).predict(test[0][own]) for own in devices.values()]
-    counts = np.array([[np.sum(row == label) for label in classes] for row in np.array(said).T])
-    best = max(np.mean(answers == test[1]) for answers in said)
+    predictions = [
+        make().fit(train[0][own], train[1]).predict(test[0][own]) for own in devices.values()
+    ]
+    counts = np.array(
+        [[np.sum(row == label) for label in classes] for row in np.array(predictions).T]
+    )
+    best = max(np.mean(labels == test[1]) for labels in predictions)
     return np.mean(classes[counts.argmax(axis=1)] == test[1]), best
 
 
 def accuracy(name):
-    """Rows of the tables of accuracy and of rivals for one set."""
-    devices, train, test = task(name)
+    """Return the rows of the tables of accuracy and of majority votes, and the CPU times."""
+    devices, train, test = load_devices(name)
     prices = Prices(dict.fromkeys(train[0].columns, 0.0), evaluation=1.0)
     curves, seconds = {}, []
     for gates in ("relu", "sigmoid", "relaxed"):
         model = EdgeCloudClassifier(
-            prices, devices, gates=gates, max_steps=STEPS[name], random_state=0
+            prices, devices, gates=gates, max_steps=MAX_STEPS[name], random_state=0
         )
         start = time.process_time()
-        points = list(model.path(*train, validation=test, budgets=BUDGETS))
+        points = list(model.path(*train, validation=test, transmit_shares=SHARES))
         seconds.append(f"{time.process_time() - start:.0f}")
-        curves[gates] = {point.knob["budget"]: point for point in points}
+        curves[gates] = {point.knob["transmit_share"]: point for point in points}
     rows = []
-    for budget in (0.0, *BUDGETS):
-        found = [curves[gates][budget] for gates in curves]
+    for share in (0.0, *SHARES):
+        found = [curves[gates][share] for gates in curves]
         cells = [f"{p.quality:.3f} at {100 * p.bill / len(devices):.0f} %" for p in found]
-        rows.append((name, f"{100 * budget:.0f} %", *cells))
+        rows.append((name, f"{100 * share:.0f} %", *cells))
 
     def logistic():
         return make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
@@ -136,7 +142,7 @@ def accuracy(name):
 
 
 def main():
-    """Recovery, then both sets."""
+    """Measure recovery, then accuracy on both data sets."""
     report(
         "edge_cloud_planted",
         ("gates", "noise of the start", "targets met", "parameters recovered"),
@@ -145,15 +151,15 @@ def main():
     measured = [accuracy(name) for name in ("satellite", "mfeat")]
     report(
         "edge_cloud",
-        ("set", "budget", "relu", "sigmoid", "relaxed"),
+        ("data set", "transmit_share", "relu", "sigmoid", "relaxed"),
         [row for rows, _, _ in measured for row in rows],
     )
     report(
         "edge_cloud_votes",
-        ("set", "classifier", "best device alone", "majority of all", "one on all features"),
+        ("data set", "classifier", "best device alone", "majority of all", "one on all features"),
         [row for _, rows, _ in measured for row in rows],
     )
-    print("seconds of the paths", [times for _, _, times in measured])
+    print("CPU seconds of the paths", [times for _, _, times in measured])
 
 
 if __name__ == "__main__":

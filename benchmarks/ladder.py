@@ -1,8 +1,9 @@
-"""LadderClassifier at the budgets that it must meet, and against the rungs that it is made of.
+"""LadderClassifier at given budgets, compared with the rungs that it is made of.
 
-Mean over random 60/20/20 splits. The point is chosen on validation, accuracy is that of the test
-rows. "Rungs alone" is the same choice among the rungs by themselves. "Worse" is the share of a
-grid of budgets at which the rungs alone are better on validation.
+Figures are means over random 60/20/20 splits. The point is chosen on the validation set and its
+accuracy is measured on the test set. "Rungs alone" is the same choice among the rungs by
+themselves. "Worse" is the share of a grid of budgets at which these are better on the validation
+set.
 """
 
 from __future__ import annotations
@@ -18,53 +19,53 @@ from targets import table
 
 from thrifty import LadderClassifier
 
-# Mean bill and the accuracy, in points, that must be reached there.
-MUST = {"letter": ((4.0, 88.0), (8.0, 95.5)), "satellite": ((7.2, 88.5),)}
-GRID = np.geomspace(0.02, 1.0, 200)
+# Mean bills, and the accuracy in % that must be reached at each.
+REQUIRED = {"letter": ((4.0, 88.0), (8.0, 95.5)), "satellite": ((7.2, 88.5),)}
+# Budgets as shares of the full price.
+BUDGET_SHARES = np.geomspace(0.02, 1.0, 200)
 SEEDS = 5
 
 
 def split(y, seed):
-    """Positions of the training, validation and test rows."""
+    """Return the indices of the training, validation and test rows."""
     rest, test = train_test_split(np.arange(len(y)), test_size=0.2, stratify=y, random_state=seed)
     return *train_test_split(rest, test_size=0.25, stratify=y[rest], random_state=seed), test
 
 
 def best(points, budget):
-    """The point with the best validation accuracy among those within the budget."""
+    """Return the point with the best validation accuracy within the budget."""
     return max((point for point in points if point.bill <= budget), key=lambda p: p.quality)
 
 
 def run(name, seed):
-    """Test accuracies of the ladder and of its rungs at each budget; how often rungs are better."""
-    found, y = table(name)
-    train, validation, test = [(found.X.iloc[rows], y[rows]) for rows in split(y, seed)]
+    """Return the test accuracies of ladder and rungs at each budget, and how often rungs win."""
+    data, y = table(name)
+    train, validation, test = [(data.X.iloc[rows], y[rows]) for rows in split(y, seed)]
     ladder = list(
-        LadderClassifier(found.prices, random_state=seed).path(*train, validation=validation)
+        LadderClassifier(data.prices, random_state=seed).path(*train, validation=validation)
     )
     rungs = [point for point in ladder if "rung" in point.knob]
-    full = found.prices.bind(list(found.X.columns)).full
-    worse = np.mean(
-        [best(rungs, share * full).quality > best(ladder, share * full).quality for share in GRID]
-    )
+    full = data.prices.bind(list(data.X.columns)).full
+    budgets = BUDGET_SHARES * full
+    worse = np.mean([best(rungs, b).quality > best(ladder, b).quality for b in budgets])
     accuracies = [
         [100 * np.mean(best(points, budget).model.predict(test[0]) == test[1])
-         for budget, _ in MUST[name]]
+         for budget, _ in REQUIRED[name]]
         for points in (ladder, rungs)
     ]  # fmt: skip
     return accuracies, worse
 
 
 def main():
-    """One line for each budget."""
+    """Write one line for each budget."""
     rows = []
-    for name, budgets in MUST.items():
+    for name, budgets in REQUIRED.items():
         runs = [run(name, seed) for seed in range(SEEDS)]
         ladder, rungs = np.mean([accuracies for accuracies, _ in runs], axis=0)
         worse = np.mean([share for _, share in runs])
         for k, (budget, least) in enumerate(budgets):
             rows.append((name, budget, f"{ladder[k]:.1f}", least, f"{rungs[k]:.1f}", f"{worse:g}"))
-    header = ("set", "mean bill at most", "ladder, %", "must", "rungs alone, %", "worse")
+    header = ("data set", "mean bill at most", "ladder, %", "required", "rungs alone, %", "worse")
     report("ladder", header, rows)
 
 

@@ -1,13 +1,13 @@
-"""FMCC beside VoC, random order and one order for all, on Letters and Landsat; and its speed.
+"""Compare FMCC with VoC, a random order and one order for all, on Letters and Landsat.
 
-Letters is A-M against N-Z, 200 rows of each letter to learn from and 100 to test; Landsat is the
-first three classes against the others, 4,435 and 2,000 rows. Boosted stumps, 1,000 of them, unit
-prices, as in F. Nan's thesis, sec. 2.4. Figures are means over three random draws and 1,000 test
-rows of each; other distances and ties were tried on other draws. "Estimated" is what the near rows
-tell, as in table 2.1 of the thesis.
+Letters is A-M against N-Z, with 200 training and 100 test rows of each letter; Landsat is the first
+three classes against the others, with 4,435 and 2,000 rows. The base classifier is 1,000 boosted
+stumps, and prices are one unit, as in Nan 2018, sec. 2.4. The figures are means over three random
+draws with 1,000 test rows each; distances and ties were tuned on other draws. "Estimated" is the
+accuracy that the near rows estimate, as in Nan 2018, table 2.1.
 
-Speed is CPU time a row for all steps at 45k x 50 with K = 125: the kernel on 200 rows, NumPy, the
-plain twin of the kernel, on 20 of them.
+The speed is the number of rows per second of CPU time, all steps, for 45k x 50 training rows and
+K = 125: the kernel on 200 rows, and its NumPy reference on 20 of them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import numpy as np
 from _harness import report, take_turns
 
+from thrifty import MarginNeighborsClassifier
 from thrifty.data import load
 from thrifty.learn.baselines import FixedOrderClassifier, RandomOrderClassifier, ValueOfClassifier
-from thrifty.learn.neighbors.classifier import MarginNeighborsClassifier
-from thrifty.model.sequential.base import Asking, Trails
+from thrifty.model.sequential.base import run_row_by_row
 
 SEEDS = (10, 11, 12)
 SIZES = (65, 125, 185)
@@ -34,7 +34,7 @@ BASE = {"base": "stumps", "n_estimators": 1000}
 
 
 def letters(random):
-    """200 rows of each letter, and 100 others."""
+    """Return table, target, and the rows of the training and test set: 200 and 100 per letter."""
     table = load("letter")
     y = np.unique(table.y, return_inverse=True)[1]
     rows = [random.permutation(np.flatnonzero(y == letter)) for letter in range(26)]
@@ -45,7 +45,7 @@ def letters(random):
 
 
 def satellite(random):
-    """As many rows as the published division has, drawn."""
+    """Return table, target, and a random split of the size of the published one."""
     table = load("satellite")
     y = np.unique(table.y, return_inverse=True)[1]
     rows = random.permutation(len(y))
@@ -53,7 +53,7 @@ def satellite(random):
 
 
 def draw(source, seed):
-    """Training table and target, test table and target."""
+    """Return training table and target, test table and target."""
     random = np.random.default_rng(seed)
     X, y, train, test = source(random)
     test = random.permutation(test)[:TEST]
@@ -61,7 +61,7 @@ def draw(source, seed):
 
 
 def methods(seed):
-    """The rivals by name."""
+    """Return the estimators by name."""
     near = {
         f"FMCC, K = {k}": MarginNeighborsClassifier(n_neighbors=k, threshold=1.0, alpha=0.0, **BASE)
         for k in SIZES
@@ -75,35 +75,35 @@ def methods(seed):
 
 
 def figures(source):
-    """Accuracy, and its estimate, after each number of features: means over the draws."""
+    """Return accuracy and estimate after each number of features, means over the draws."""
     sums = {}
     for seed in SEEDS:
         X, y, X_test, y_test = draw(source, seed)
         for name, estimator in methods(seed).items():
-            trails = estimator.fit(X, y).model_.trails(X_test)
-            right = (trails.winner == y_test[:, np.newaxis]).mean(axis=0)
-            found = np.array([right, trails.estimate.mean(axis=0)])
-            # A feature that no stump reads is never bought: the answer stays.
+            states = estimator.fit(X, y).model_.run(X_test)
+            accuracy = (states.predicted == y_test[:, np.newaxis]).mean(axis=0)
+            found = np.array([accuracy, states.estimate.mean(axis=0)])
+            # A feature that no stump reads is never bought: the prediction stays the same.
             found = np.pad(found, [(0, 0), (0, X.shape[1] - found.shape[1])], mode="edge")
             sums[name] = sums.get(name, 0) + found / len(SEEDS)
     return sums
 
 
 def rows_of(label, sums):
-    """Rows of the table."""
-    for name, (right, estimate) in sums.items():
-        yield label, name, "actual", *cells(right)
+    """Yield the rows of the report."""
+    for name, (accuracy, estimate) in sums.items():
+        yield label, name, "actual", *cells(accuracy)
         if name.startswith(("FMCC", "VoC")):
             yield label, name, "estimated", *cells(estimate)
 
 
 def cells(values):
-    """Three digits at the steps of the table; nothing beyond the last feature."""
+    """Format the values at `STEPS`; empty beyond the last feature."""
     return [f"{values[step - 1]:.3f}" if step <= len(values) else "" for step in STEPS]
 
 
 def synthetic(n=45_000, d=50):
-    """Two classes that ten of the columns tell, with noise."""
+    """Return a table of two classes that depend on ten of the columns, with noise."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     y = X[:, 0] + X[:, 1] * X[:, 2] + X[:, 3:10].sum(axis=1) + 2 * rng.normal(size=n) > 0
@@ -111,39 +111,39 @@ def synthetic(n=45_000, d=50):
 
 
 def speed():
-    """Rows a second of the kernel and of NumPy."""
+    """Report rows per second of the kernel and of NumPy."""
     X, y = synthetic()
     model = (
         MarginNeighborsClassifier(base="logistic", n_neighbors=125, threshold=1.0).fit(X, y).model_
     )
     many, few = X[:200] + 0.1, X[:20] + 0.1
-    model.trails(few)  # compiles
+    model.run(few)  # compiles
 
     def plain():
-        Asking._run(model, few, Trails.empty(len(few), len(model.order)))
+        run_row_by_row(model, few)
 
-    times = take_turns({"kernel": lambda: model.trails(many), "NumPy": plain}, turns=3)
-    ours, theirs = len(many) / times["kernel"], len(few) / times["NumPy"]
+    times = take_turns({"kernel": lambda: model.run(many), "NumPy": plain}, turns=3)
+    kernel, reference = len(many) / times["kernel"], len(few) / times["NumPy"]
     header = ("45k x 50, K = 125", "kernel, rows/s", "NumPy, rows/s", "ratio", "limit")
     row = (
         "all steps, one thread",
-        f"{ours:.0f}",
-        f"{theirs:.0f}",
-        f"{ours / theirs:.1f}",
+        f"{kernel:.0f}",
+        f"{reference:.0f}",
+        f"{kernel / reference:.1f}",
         ">= 2.5",
     )
     report("margin_neighbors_speed", header, [row])
 
 
 def main():
-    """The speed first, then the two sets."""
-    what = sys.argv[1:] or ["speed", "sets"]
+    """Measure the speed, then the two data sets."""
+    parts = sys.argv[1:] or ["speed", "sets"]
     warnings.simplefilter("error")
-    if "speed" in what:
+    if "speed" in parts:
         speed()
-    if "sets" in what:
+    if "sets" in parts:
         rows = [*rows_of("Letters", figures(letters)), *rows_of("Landsat", figures(satellite))]
-        header = ("set", "method", "accuracy", *(f"{step}" for step in STEPS))
+        header = ("data set", "method", "accuracy", *(f"{step}" for step in STEPS))
         report("margin_neighbors", header, rows)
 
 

@@ -1,8 +1,9 @@
 """The online gate on the environment of the lower bound, under drift, and its time per decision.
 
-Regret is that in expectation over what the experts say: the mean loss of whom the gate followed, or
-the cost of asking, less that of the best expert. Environment: experts that never ask are wrong with
-chance 1/2, one of them a little less (Nan 2018, sec. 6.3), and one expert always asks, at the cost.
+Regret is in expectation over the advice of the experts: the mean loss of the expert that the gate
+followed, or the cost of asking, minus the loss of the best expert. In the environment of Nan 2018,
+sec. 6.3, experts that never ask are wrong with probability 1/2, one of them with a slightly smaller
+one, and one expert always asks, at the cost.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ CALLS = 20_000
 
 
 def panel(k):
-    """Experts that say what the example holds for them, and one that always asks."""
+    """Return experts that read their advice from the example, and one that always asks."""
     return [*((lambda x, j=j: x[j]) for j in range(k - 1)), lambda x: ASK]
 
 
 def play(gate, rows):
-    """Whom the gate followed in each round; the last expert where it asked. Labels are 0."""
+    """Return the expert that was followed in each round; the last one if the gate asked.
+
+    All labels are 0.
+    """
     last = len(rows[0])
     followed = []
     for x in rows:
@@ -38,7 +42,7 @@ def play(gate, rows):
 
 
 def regrets(k, cost, rounds, horizon):
-    """Regret of each seed on the environment of the lower bound."""
+    """Yield the regret in the environment of the lower bound, for each seed."""
     gap = (16 * rounds) ** (-1 / 3) * np.log(k - 1) ** (1 / 3)
     for seed in range(SEEDS):
         losses = np.append(np.full(k - 1, 0.5), cost)
@@ -49,7 +53,7 @@ def regrets(k, cost, rounds, horizon):
 
 
 def growth():
-    """Mean regret by the number of rounds, its exponent, and its largest share of the bound."""
+    """Yield mean regrets by number of rounds, their exponent, and the largest share of the bound."""
     cases = ((4, 1.0, True), (16, 1.0, True), (64, 1.0, True), (16, 0.6, True), (16, 1.0, False))
     for k, cost, known in cases:
         means = [np.mean([*regrets(k, cost, T, T if known else None)]) for T in ROUNDS]
@@ -61,7 +65,7 @@ def growth():
 
 
 def drift():
-    """Regret by phase: the best of 16 experts changes twice in 60 000 rounds, by a gap of 0.2."""
+    """Yield regrets by phase: the best of 16 experts, by a gap of 0.2, changes twice."""
     k, rounds = 16, 60_000
     for changes, horizon in ((0, rounds), (2, rounds), (2, None)):
         phases = []
@@ -83,26 +87,26 @@ def drift():
 
 
 def speed():
-    """Microseconds of `decide` and `feedback` with experts that look their answer up."""
+    """Yield microseconds of `decide` and `feedback`, with experts that only look up their advice."""
     for k in (4, 16, 64):
         cached = [0] * (k - 1)
-        followed, asked, taught = [], [], []
+        local, asking, feedback = [], [], []
         gate = OnlineGate(panel(k), 1.0, horizon=CALLS, random_state=0)
         for _ in range(CALLS):
             start = time.perf_counter_ns()
             decision = gate.decide(cached)
-            (asked if decision.asks else followed).append(time.perf_counter_ns() - start)
+            (asking if decision.asks else local).append(time.perf_counter_ns() - start)
             if decision.asks:
                 start = time.perf_counter_ns()
                 gate.feedback(0)
-                taught.append(time.perf_counter_ns() - start)
-        middle = [np.median(times) / 1e3 for times in (taught, followed, asked)]
-        figures = (*middle, np.quantile(followed + asked, 0.99) / 1e3)
+                feedback.append(time.perf_counter_ns() - start)
+        medians = [np.median(times) / 1e3 for times in (feedback, local, asking)]
+        figures = (*medians, np.quantile(local + asking, 0.99) / 1e3)
         yield k, *(f"{figure:.1f}" for figure in figures), "<= 50"
 
 
 def main():
-    """All three tables."""
+    """Write all three tables."""
     report(
         "online_gate",
         ("experts", "cost", "horizon", *(f"T = {T}" for T in ROUNDS), "exponent", "of the bound"),

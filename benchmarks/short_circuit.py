@@ -1,7 +1,8 @@
-"""What a short circuit saves: mean bills, and its time beside that of the whole forest.
+"""What a short circuit saves: mean bills, and its time relative to that of the whole forest.
 
-Data sets of THRIFTY_DATA where there are some, else those that come with scikit-learn. Half of
-the rows train, and the other half is billed; every predicted class is compared.
+The data sets are those in THRIFTY_DATA if there are any, else those that ship with scikit-learn.
+Models are trained on half of the rows, and the other half is billed; the predicted classes must be
+the same.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MOST_ROWS, WALKS = 6_000, 100
 
 
 def main():
-    """40 deep trees, and 100 boosted ones (100 / K rounds where there are K > 2 classes)."""
+    """Measure 40 deep trees, and 100 boosted ones (100 / K rounds if there are K > 2 classes)."""
     rows = []
     for name, X, y, prices in tables():
         half = len(X) // 2
@@ -41,72 +42,73 @@ def main():
     report(
         "short_circuit",
         ("model", "whole bill", "share, own order", "share, chosen order", "share, without rows",
-         "time / whole", "walk, us a value"),
+         "time / whole", "walk, us per value"),
         rows,
     )  # fmt: skip
 
 
-def measure(whole, seen, held):
-    """Mean bill of the whole forest, shares of it that short circuits pay, and times."""
-    chosen, alone = short_circuit(whole, seen), short_circuit(whole)
+def measure(whole, train, test):
+    """Return the mean bill of the whole forest, the shares that short circuits pay, and times."""
+    chosen, alone = short_circuit(whole, train), short_circuit(whole)
     plain = chosen.model.reordered(np.arange(len(chosen.model.order)))
-    full = whole.bill(held)
+    full = whole.bill(test)
     for quick in (chosen, alone):
-        assert np.array_equal(quick.predict(held), whole.predict(held))
-        assert (quick.bill(held) <= full).all()
-    encoded = whole.schema.encode(np.resize(held, (20_000, held.shape[1])))
+        assert np.array_equal(quick.predict(test), whole.predict(test))
+        assert (quick.bill(test) <= full).all()
+    encoded = whole.schema.encode(np.resize(test, (20_000, test.shape[1])))
     times = take_turns(
         {
             "whole": lambda: whole.model.score_and_used(encoded),
             "quick": lambda: chosen.model.score_and_used(encoded),
         }
     )
-    examples = [dict(enumerate(row)) for row in held[:WALKS].tolist()]
-    told = sum(walk(chosen, example) for example in examples)
+    examples = [dict(enumerate(row)) for row in test[:WALKS].tolist()]
+    n_values = sum(walk(chosen, example) for example in examples)
     walks = take_turns({"walk": lambda: [walk(chosen, example) for example in examples]})
-    bills = (whole.prices.bill(plain.used(held)), chosen.bill(held), alone.bill(held))
+    bills = (whole.prices.bill(plain.used(test)), chosen.bill(test), alone.bill(test))
     return (
         f"{full.mean():.2f}",
         *(f"{bill.mean() / full.mean():.3f}" for bill in bills),
         f"{times['quick'] / times['whole']:.1f}",
-        f"{walks['walk'] / told * 1e6:.0f}",
+        f"{walks['walk'] / n_values * 1e6:.0f}",
     )
 
 
 def walk(predictor, example):
-    """One example, told what it asks; how many values that were."""
-    asking, told = predictor.walk(), 0
-    while asking.asks:
-        asking.tell({feature: example[feature] for feature in asking.asks})
-        told += 1
-    return told
+    """Walk one example with one value per step; return how many values it took."""
+    current, n_values = predictor.walk(), 0
+    while current.asks:
+        current.tell({feature: example[feature] for feature in current.asks})
+        n_values += 1
+    return n_values
 
 
 def tables():
-    """Name, rows, labels and prices of each data set, rows in random order."""
+    """Yield name, rows in random order, labels and prices of each data set."""
     rng = np.random.default_rng(0)
-    for name, X, y, prices in found():
+    for name, X, y, prices in sources():
         order = rng.permutation(len(X))[:MOST_ROWS]
         yield name, np.nan_to_num(X[order]), y[order], prices
 
 
-def found():
+def sources():
+    """Yield name, rows, labels and prices of each data set."""
     try:
-        here = data.names()
+        available = data.names()
     except DataError:
-        here = ()
-    for name in (name for name in SETS if name in here):
+        available = ()
+    for name in (name for name in SETS if name in available):
         table = data.load(name)
         own = table.prices.bind(list(table.X.columns))
         yield name, table.X.to_numpy(np.float64), np.asarray(table.y), by_position(own)
-    if not here:
+    if not available:
         for load in (load_breast_cancer, load_wine, load_digits):
             X, y = load(return_X_y=True)
             yield load.__name__.removeprefix("load_"), X, y, None
 
 
 def by_position(bound):
-    """Prices of a table without names."""
+    """Return the prices for a table without column names."""
     groups = {
         name: np.flatnonzero(bound.group == g).tolist() for g, name in enumerate(bound.group_names)
     }

@@ -1,7 +1,7 @@
-"""How long the command line takes to answer `--help`, as a multiple of `import numpy`.
+"""How long `thrifty --help` takes, as a multiple of `import numpy`.
 
-Both are fresh interpreters measured in turns in the same run; the best of many is what the code
-costs, the rest is what else the machine was doing. The aim is a ratio of at most 3.
+Each runs in a fresh interpreter, in turns; the best of many rounds counts, since slower ones
+measure what else the machine was doing. The goal is a ratio of at most 3.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ COMMANDS = {
     "thrifty --help": ["-m", "thrifty.cli", "--help"],
 }
 ROUNDS = 15
-AIM = 3.0
+GOAL = 3.0
 
 
 def seconds(arguments: list[str]) -> float:
-    """Time of one fresh interpreter."""
+    """Return the wall time of one fresh interpreter."""
     start = perf_counter()
     subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
     return perf_counter() - start
 
 
 def measure() -> dict[str, float]:
-    """Best time of each command over all rounds."""
+    """Return the best time of each command over all rounds."""
     rounds = [{name: seconds(code) for name, code in COMMANDS.items()} for _ in range(ROUNDS)]
     return {name: min(times[name] for times in rounds) for name in COMMANDS}
 
 
 def main() -> None:
-    """Print one line per command and the ratio that matters."""
+    """Print the time of each command, and the ratio."""
     best = measure()
     base = best["import numpy"]
     for name, time in best.items():
         print(f"{name:<26} {1000 * time:7.1f} ms   {time / base:5.2f} x import numpy")
     ratio = best["thrifty --help"] / base
-    print(f"\nthrifty --help: {ratio:.2f} x import numpy (aim: at most {AIM:g})")
+    print(f"\nthrifty --help: {ratio:.2f} x import numpy (goal: at most {GOAL:g})")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Greedy selection from a Gram matrix against QR of the rows, and the trees that come of it.
+"""Greedy selection from a Gram matrix compared with QR of the rows, and the trees built on it.
 
-Speed on made data of the size of the Yahoo set (141,397 x 519, prices as there), one thread. The
-rival keeps an orthogonal basis of what is chosen and updates, with one pass over the rows a step,
-what is left of every column; the paper's own way deflates all columns at every step. Quality on
-real sets: test accuracy within shares of the price of all features, by the best point on
-validation rows.
+Speed is measured on synthetic data of the size of the Yahoo data (141,397 x 519, same prices), one
+thread. The baseline keeps an orthogonal basis of the chosen columns and updates the residual of
+every column with one pass over the rows per step; the paper deflates all columns at every step.
+Accuracies on real data are those of the best validation point within shares of the full price.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 SETS = {"magic": 9_000, "covertype": 9_000, "cifar10_coates400": 6_000, "satellite": 6_435}
 
 
-def made(rows=ROWS, columns=COLUMNS):
-    """Columns that share 30 factors, and a target that three in ten of them and a bend explain."""
+def synthetic(rows=ROWS, columns=COLUMNS):
+    """Return columns that share 30 factors, a target that 30 % of them explain, and prices."""
     rng = np.random.default_rng(0)
     factors = rng.standard_normal((rows, 30), dtype=np.float32)
     X = factors @ (0.3 * rng.standard_normal((30, columns), dtype=np.float32))
@@ -40,13 +39,13 @@ def made(rows=ROWS, columns=COLUMNS):
 
 
 def by_gram(X, y, prices: BoundPrices, count):
-    """Sums once, then selection in the space of the columns."""
+    """Compute the Gram matrix once, then select columns from it."""
     gram = Gram.of(X, y[:, np.newaxis])
     return select(gram, prices, count)
 
 
 def select(gram, prices, count):
-    """The first columns by gain per price; the last ones cost what is left."""
+    """Select the columns with the best gain per price, one after the other."""
     layout = Layout(np.arange(len(prices.own)), len(prices.own))
     explainer = Explainer.of(gram, layout)
     for _ in range(count):
@@ -57,7 +56,7 @@ def select(gram, prices, count):
 
 
 def by_qr(X, y, prices: BoundPrices, count):
-    """The same selection with an orthogonal basis of the rows, one pass over them a step."""
+    """Select with an orthogonal basis of the chosen columns, one pass over the rows per step."""
     basis = np.empty((count, len(X)))
     squares, cross = np.einsum("ij,ij->j", X, X), X.T @ y
     chosen = []
@@ -66,7 +65,7 @@ def by_qr(X, y, prices: BoundPrices, count):
         rates[chosen] = -1.0
         best = int(np.argmax(rates))
         column = X[:, best].copy()
-        for _ in range(2):  # twice is enough to be orthogonal
+        for _ in range(2):  # one repetition makes it orthogonal
             column -= (basis[:step] @ column) @ basis[:step]
         column /= np.linalg.norm(column)
         basis[step] = column
@@ -78,23 +77,23 @@ def by_qr(X, y, prices: BoundPrices, count):
 
 
 def by_deflation(X, y, prices: BoundPrices, count):
-    """The paper's way: every column is made orthogonal to each choice (004, fast selection)."""
-    left = X.copy()
+    """Select as Kusner et al. 2014 do: every column is made orthogonal to each choice."""
+    residual = X.copy()
     chosen = []
     for _ in range(count):
-        squares = np.einsum("ij,ij->j", left, left)
-        rates = np.square(left.T @ y) / np.maximum(squares, 1e-9) / prices.own
+        squares = np.einsum("ij,ij->j", residual, residual)
+        rates = np.square(residual.T @ y) / np.maximum(squares, 1e-9) / prices.own
         rates[chosen] = -1.0
         best = int(np.argmax(rates))
-        column = left[:, best] / np.sqrt(squares[best])
-        left -= np.outer(column, column @ left)
+        column = residual[:, best] / np.sqrt(squares[best])
+        residual -= np.outer(column, column @ residual)
         chosen.append(best)
     return chosen
 
 
 def selection():
-    """Rows of the table of selection times."""
-    X, y, own = made()
+    """Return the rows of the table of selection times."""
+    X, y, own = synthetic()
     X -= X.mean(axis=0)
     y = y - y.mean()
     prices = Prices(own.tolist()).bind(COLUMNS)
@@ -123,8 +122,8 @@ def selection():
 
 
 def price_lists():
-    """Rows of the table of further price lists."""
-    X, y, own = made()
+    """Return the rows of the table of further price lists."""
+    X, y, own = synthetic()
     rng = np.random.default_rng(1)
     lists = [Prices(own.tolist()), *(Prices(rng.choice(PRICES, COLUMNS).tolist()) for _ in "ab")]
     rows = []
@@ -141,10 +140,10 @@ def price_lists():
 
 
 def against_cstc(penalties=(4e-3, 2e-2)):
-    """Rows of the table of whole trees against one sweep of CSTC at about the same bill."""
+    """Return the rows of the table that compares a tree with one sweep of CSTC at a similar bill."""
     from thrifty.learn.cost_tree.estimators import CostTreeRegressor
 
-    X, y, own = made()
+    X, y, own = synthetic()
     prices = Prices(own.tolist())
     rows = []
     for penalty in penalties:
@@ -160,39 +159,42 @@ def against_cstc(penalties=(4e-3, 2e-2)):
             ours = time.process_time() - start
             if tree.bill(X).mean() >= bill:
                 break
-        told = [
+        figures = [
             f"{x:.3g}" for x in (bill, other.score(X, y), tree.bill(X).mean(), tree.score(X, y))
         ]
-        rows.append((*told, f"{(spent[1] - spent[0]) / ours:.0f}", f"{spent[1] / ours:.0f}"))
+        rows.append((*figures, f"{(spent[1] - spent[0]) / ours:.0f}", f"{spent[1] / ours:.0f}"))
     return rows
 
 
 def split(name, most):
-    """Prices, and rows to learn from, to choose on and to test on."""
+    """Return the prices, and training, validation and test set, of `most` rows in total."""
     table = load(name)
     y = np.asarray(table.y)
     kept = np.random.default_rng(0).permutation(len(y))[:most]
     rest, test = train_test_split(kept, test_size=0.25, random_state=0)
-    train, held = train_test_split(rest, test_size=0.25, random_state=0)
-    return table.prices, *[(table.X.iloc[rows], y[rows]) for rows in (train, held, test)]
+    train, validation = train_test_split(rest, test_size=0.25, random_state=0)
+    return table.prices, *[(table.X.iloc[rows], y[rows]) for rows in (train, validation, test)]
 
 
 def within(points, budget, test):
-    """Test accuracy of the best point that a budget pays for."""
+    """Return the test accuracy of the best point within a budget."""
     best = max((p for p in points if p.bill <= budget), key=lambda p: p.quality)
     return f"{np.mean(best.model.predict(test[0]) == test[1]):.3f}"
 
 
 def accuracy(name, most):
-    """Rows of the table of accuracies."""
-    prices, train, held, test = split(name, most)
+    """Return the rows of the table of accuracies."""
+    prices, train, validation, test = split(name, most)
     learners = {
         "hard": SubmodularTreeClassifier(prices, max_depth=5),
         "soft": SubmodularTreeClassifier(prices, max_depth=5, routing="soft"),
         "linear": SubmodularTreeClassifier(prices, max_depth=1),
         "miser": GreedyMiserClassifier(prices, random_state=0),
     }
-    paths = {k: list(learner.path(*train, validation=held)) for k, learner in learners.items()}
+    paths = {
+        name: list(learner.path(*train, validation=validation))
+        for name, learner in learners.items()
+    }
     full = paths["hard"][0].model.prices.full
     return [
         (
@@ -205,7 +207,7 @@ def accuracy(name, most):
 
 
 def main():
-    """Measure selection, price lists and accuracies."""
+    """Measure selection, price lists, whole trees and accuracies."""
     from _harness import report
 
     report(
@@ -228,7 +230,7 @@ def main():
     )  # fmt: skip
     report(
         "submodular_tree",
-        ("set", "budget", "hard", "soft", "one linear model", "GreedyMiser"),
+        ("data set", "budget", "hard", "soft", "one linear model", "GreedyMiser"),
         [row for name, most in SETS.items() for row in accuracy(name, most)],
     )
 

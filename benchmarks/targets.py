@@ -1,15 +1,15 @@
-"""BudgetClassifier against the pooled existing tools on 13 data sets, under one rule.
+"""BudgetClassifier compared with existing tools on 13 data sets, with one protocol.
 
-Test accuracy at a mean bill of 5, 10, 25, 50 and 100 % of the full price, and the area: accuracy
-as a step function of log(budget) from 2 % to 100 %, divided by log 50. The point at each budget
-is chosen on the validation rows. Splits are 60/20/20, stratified by seed (the canonical test rows
-where the set has them, the rest 75/25; covertype 36603/15688/58101).
+Figures are test accuracies within 5, 10, 25, 50 and 100 % of the full price, and the area: accuracy
+as a step function of log(budget) from 2 % to 100 %, divided by log 50. The point for each budget is
+chosen on the validation set. Splits are 60/20/20, stratified and seeded (data sets with a test set
+of their own keep it, the rest is split 75/25; covertype is split 36603/15688/58101).
 
-The figures of the others were measured beforehand under the same rule, with splits of their own:
-LightGBM's two cost penalties, CatBoost's first-use penalty, plain boosting on the cheapest
-features and on the best gain per price, small random forests, pystreed; pooled, with the choice
-on validation. Only their means over the seeds are known, so "level" is: within one standard error
-of our mean. The CPU time of the whole race is told as a multiple of one plain boosted fit with
+The figures of the peers were measured earlier, with the same protocol on other splits: LightGBM's
+two cost penalties, CatBoost's first-use penalty, plain boosting on the cheapest features and on the
+best gain per price, small random forests and pystreed; pooled, with the choice on the validation
+set. Only their means over the seeds are known, so "level" means within one standard error of our
+mean. The CPU time of training all learners is given as a multiple of one plain boosted fit with
 early stopping on the same rows: scikit-learn's HistGradientBoosting, and LightGBM's.
 
     python benchmarks/targets.py [SET ...]
@@ -33,7 +33,7 @@ from sklearn.model_selection import train_test_split
 from thrifty import BudgetClassifier, Prices
 from thrifty.data import load
 from thrifty.frontier.curve import area
-from thrifty.frontier.evaluate import answers_of
+from thrifty.frontier.evaluate import score_together
 
 SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 # Area of all peers pooled, and of a ladder of ten rungs with one threshold: means, in points.
@@ -53,7 +53,7 @@ PEERS = {
     "wbcd": (90.1, 90.2),
 }
 HEADER = (
-    "set", *(f"{100 * share:g} %" for share in SHARES), "area", "error", "pooled peers",
+    "data set", *(f"{100 * share:g} %" for share in SHARES), "area", "error", "pooled peers",
     "prototype", "verdict", "CPU / HistGB fit", "CPU / LightGBM fit",
 )  # fmt: skip
 SEEDS = {"covertype": 2, "dna": 2}
@@ -61,7 +61,7 @@ COVERTYPE = (36603, 15688, 58101)
 
 
 def table(name):
-    """A data set as the comparison poses it."""
+    """Return a data set and its labels, in two classes for letter and pageblocks."""
     found = load(name)
     y = found.y
     if name == "letter":
@@ -72,7 +72,7 @@ def table(name):
 
 
 def split(found, y, seed):
-    """Positions of the training, validation and test rows."""
+    """Return the indices of the training, validation and test rows."""
     rows = np.arange(len(y))
     if found.name == "covertype":
         rows = np.random.default_rng(seed).permutation(len(y))[: sum(COVERTYPE)]
@@ -86,24 +86,24 @@ def split(found, y, seed):
 
 
 def plain_seconds(train, validation):
-    """CPU time of one plain boosted fit with early stopping: scikit-learn's and LightGBM's."""
+    """Return the CPU times of a plain boosted fit with early stopping: scikit-learn, LightGBM."""
     import lightgbm
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     X, Xv = _codes(train[0]), _codes(validation[0])
     quiet = lightgbm.early_stopping(20, verbose=False)
-    rivals = (
+    baselines = (
         (HistGradientBoostingClassifier(max_iter=500, early_stopping=True, n_iter_no_change=20),
          {"X_val": Xv, "y_val": validation[1]}),
         (lightgbm.LGBMClassifier(n_estimators=500, num_leaves=31, verbose=-1, n_jobs=1),
          {"eval_X": Xv, "eval_y": validation[1], "callbacks": [quiet]}),
     )  # fmt: skip
-    found = []
-    for model, held_out in rivals:
+    seconds = []
+    for model, validation_arguments in baselines:
         start = time.process_time()
-        model.fit(X, train[1], **held_out)
-        found.append(time.process_time() - start)
-    return np.array(found)
+        model.fit(X, train[1], **validation_arguments)
+        seconds.append(time.process_time() - start)
+    return np.array(seconds)
 
 
 def _codes(X):
@@ -112,18 +112,18 @@ def _codes(X):
 
 
 def run(name, seed):
-    """Test accuracy at each share, the area in points, CPU time as multiples of plain fits."""
+    """Return test accuracies at the shares, the area, and CPU times as multiples of plain fits."""
     found, y = table(name)
     train, validation, test = ((found.X.iloc[rows], y[rows]) for rows in split(found, y, seed))
     start = time.process_time()
     model = BudgetClassifier(found.prices, confidence=None, random_state=seed)
     model.fit(*train, validation=validation)
     cpu = time.process_time() - start
-    return *tested(model, test), cpu / plain_seconds(train, validation)
+    return *test_accuracies(model, test), cpu / plain_seconds(train, validation)
 
 
 def warm_up():
-    """Compile, and load what reads data frames, before the clock runs."""
+    """Compile, and import what reads data frames, before time is measured."""
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 3)), columns=["a", "b", "c"])
     for y in (X["a"] > 0, np.digitize(X["a"], [-0.5, 0.5])):
         prices = Prices({"a": 1.0, "b": 2.0, "c": 1.0}, groups={"ab": ["a", "b"]})
@@ -131,17 +131,17 @@ def warm_up():
         plain_seconds((X, np.asarray(y)), (X, np.asarray(y)))
 
 
-def tested(model, test):
-    """Test accuracy at each share and the area, of the points that are chosen on validation."""
+def test_accuracies(model, test):
+    """Return the test accuracy at each share and the area, of points chosen on validation."""
     curve = model.frontier_
     bills = sorted({0.0, *(point.bill for point in curve.points if point.bill <= curve.full)})
-    along = [curve.at_budget(bill) for bill in bills]
-    within = [curve.at_budget(share * curve.full) for share in SHARES]
+    along = [curve.choose(bill) for bill in bills]
+    within = [curve.choose(share * curve.full) for share in SHARES]
     points = list({id(point): point for point in (*along, *within)}.values())
     X = points[0].model.schema.encode(test[0])
     known = {}
-    # Ladders share rungs: all of them together are asked once.
-    for k, scores, _ in answers_of([point.model.model for point in points], X):
+    # Ladders share rungs, which are evaluated once for all of them.
+    for k, scores, _ in score_together([point.model.model for point in points], X):
         labels = points[k].model.classes[scores.argmax(axis=1)]
         known[id(points[k])] = 100 * np.mean(labels == test[1])
     accuracies, steps = ([known[id(point)] for point in some] for some in (within, along))
@@ -149,19 +149,19 @@ def tested(model, test):
 
 
 def main():
-    """Run the sets that were named, or all; the table keeps what it has of the others."""
+    """Run the data sets named as arguments, or all; the table keeps its rows of the others."""
     parser = argparse.ArgumentParser(description="BudgetClassifier against existing tools.")
     parser.add_argument("sets", nargs="*", choices=[*PEERS, []])
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     warm_up()
-    for name in asked.sets or PEERS:
+    for name in arguments.sets or PEERS:
         runs = [run(name, seed) for seed in range(SEEDS.get(name, 5))]
-        rows = {**kept(), name: tell(name, runs)}
+        rows = {**previous_rows(), name: summarize(name, runs)}
         report("targets", HEADER, [rows[each] for each in PEERS if each in rows])
 
 
-def kept():
-    """The rows of the table as it is, by set."""
+def previous_rows():
+    """Return the rows of the table on file, by data set."""
     file = RESULTS / "targets.csv"
     if not file.exists():
         return {}
@@ -170,8 +170,8 @@ def kept():
     return {row[0]: row for row in rows} if tuple(header) == HEADER else {}
 
 
-def tell(name, runs):
-    """One line of the table."""
+def summarize(name, runs):
+    """Return one row of the table."""
     accuracies = np.mean([found[0] for found in runs], axis=0)
     areas = np.array([found[1] for found in runs])
     error = areas.std(ddof=1) / np.sqrt(len(areas)) if len(areas) > 1 else float("nan")

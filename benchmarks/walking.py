@@ -1,4 +1,4 @@
-"""Our own time in a walk: from its start to its answer, over the values told."""
+"""Our own time in a walk, from its start to its prediction, per value."""
 
 from __future__ import annotations
 
@@ -15,42 +15,44 @@ WALKS = 300
 
 
 def main():
-    """100 trees of depth 4 on 10, 20 and 50 features, one value at a time and all at once."""
+    """Measure 100 trees of depth 4 on 10, 20 and 50 features."""
     rows = [measure(d) for d in (10, 20, 50)]
-    report("walking", ("microseconds a value", "all asked", "one at a time", "limit"), rows)
+    report(
+        "walking", ("microseconds per value", "all values at once", "one at a time", "limit"), rows
+    )
 
 
 def measure(d):
-    """One row of the table."""
+    """Return one row of the table."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5_000, d))
     y = X[:, 0] + X[:, 1] * X[:, 2] + X.sum(axis=1) + 2 * rng.normal(size=len(X)) > 0
     prices = Prices((rng.random(d) + 0.5).tolist())
     predictor = GreedyMiserClassifier(prices).fit(X, y).predictor_
     examples = [dict(enumerate(row)) for row in X[:WALKS].tolist()]
-    told = sum(walk_one(predictor, example) for example in examples)
+    n_values = sum(walk_one(predictor, example) for example in examples)
 
     def walk_with(walk):
         return lambda: [walk(predictor, example) for example in examples]
 
     times = take_turns({"one": walk_with(walk_one), "all": walk_with(walk_all)}, turns=9)
-    each = [f"{times[name] / told * 1e6:.1f}" for name in ("all", "one")]
-    return f"{d} features, {told / WALKS:.1f} told", *each, "<= 20"
+    each = [f"{times[name] / n_values * 1e6:.1f}" for name in ("all", "one")]
+    return f"{d} features, {n_values / WALKS:.1f} values", *each, "<= 20"
 
 
 def walk_one(predictor, example):
-    """Tell the first value asked for, then look again."""
-    walk, told = predictor.walk(), 0
+    """Give only the first value asked for, again and again; return how many it took."""
+    walk, n_values = predictor.walk(), 0
     while walk.asks:
         feature = walk.asks[0]
         walk.tell({feature: example[feature]})
-        told += 1
+        n_values += 1
     assert walk.answer is not None
-    return told
+    return n_values
 
 
 def walk_all(predictor, example):
-    """Tell everything asked for at once."""
+    """Give all values asked for at once."""
     walk = predictor.walk()
     while walk.asks:
         walk.tell({feature: example[feature] for feature in walk.asks})

@@ -46,7 +46,45 @@ def test_the_pages_name_every_extra() -> None:
     assert [extra for extra in project["optional-dependencies"] if f"``{extra}``" not in page] == []
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "RELEASING.md", "SECURITY.md"]
+)
 def test_links_and_pictures_lead_somewhere(name: str) -> None:
     links = re.findall(r"\]\(([^)]+)\)", (ROOT / name).read_text())
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+# --- references --------------------------------------------------------------
+
+# "Xu 2014", "Nan and Saligrama 2017", "Kusner et al. (2014)", "Price, Knerr and Dreyfus 1995".
+CITATION = re.compile(
+    r"\b([A-Z][\w'-]*[a-z]\w*)(?:(?:, [A-Z][\w'-]+)*,? and [A-Z][\w'-]+|\s+et\s+al\.)?"
+    r",?\s+\(?((?:19|20)\d{2})[a-z]?\b"
+)
+# Capitalized words that stand before a year and are no authors.
+NO_AUTHORS = {"Copyright", "January", "February", "March", "April", "May", "June", "July", "August",
+              "September", "October", "November", "December"}  # fmt: skip
+
+
+def test_every_citation_is_in_the_references() -> None:
+    page = (ROOT / "docs" / "references.rst").read_text()
+    known = re.findall(r"^\*\*(.+?) (\d{4})[a-z]?\.\*\*", page, flags=re.MULTILINE)
+    pages = [path for path in (ROOT / "docs").rglob("*.rst") if path.name != "references.rst"]
+    unknown = {
+        f"{author} {year} ({path.relative_to(ROOT)})"
+        for path in [*(ROOT / "src").rglob("*.py"), *pages]
+        for author, year in CITATION.findall(path.read_text())
+        if author not in NO_AUTHORS
+        and not any(author in authors and year == its for authors, its in known)
+    }
+    assert unknown == set()
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs" / "methods").glob("*.rst")), ids=lambda page: page.stem
+)
+def test_a_method_page_links_to_its_references(page: Path) -> None:
+    references = (ROOT / "docs" / "references.rst").read_text()
+    labels = re.findall(r"^\.\. _(\w+):", references, flags=re.MULTILINE)
+    linked = re.findall(r":ref:`[^`<]+<(\w+)>`", page.read_text())
+    assert set(linked) & set(labels)

@@ -1,4 +1,4 @@
-"""The rules of the house: what may import what, what is public, what never enters."""
+"""Rules for the whole package: imports, public names, layout, words, and what must not occur."""
 
 from __future__ import annotations
 
@@ -18,13 +18,28 @@ import thrifty
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "thrifty"
 FILES = sorted(SOURCE.rglob("*.py"))
-ROOMS = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
+MODULES = [path for path in FILES if path.name not in ("__init__.py", "__main__.py")]
+PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
+FOLDERS = sorted({path.parent for path in FILES})
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 HEAVY = {"lightgbm", "matplotlib", "numba", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
 PICKLES = {"cPickle", "cloudpickle", "dill", "marshal", "pickle", "shelve"}
 PICKLE_CALLS = re.compile(
     r"allow_pickle\s*=\s*True|read_pickle|joblib\.load|from joblib import .*\bload\b"
+)
+MAX_LINES = 500
+MAX_MODULES = 25
+
+# Works are cited by author and year; these were numbers of files.
+NUMBERED_CITATION = re.compile(r"\b00[0-4],? (sec|ch|fig|eq|table|alg)")
+# Replaced by the words of the field, see "Words" in CONTRIBUTING.md.
+REPLACED = (
+    "heard", "moneys", "tired", "dealing", "falling run", "rows to choose on", "rows to report on",
+    "learnt", "purse", "tolls", "ballot", "errand", "rightness", "clarity", "strangers",
+)  # fmt: skip
+REPLACED_WORD = re.compile(
+    r"(?<![a-z])(" + "|".join(REPLACED).replace(" ", r"\s+") + r")(?![a-z])", re.IGNORECASE
 )
 
 
@@ -37,7 +52,7 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def imports_of(tree: ast.Module) -> set[str]:
-    """Top-level packages that a file imports, anywhere in it."""
+    """Return the top-level packages that a file imports, anywhere in it."""
     nodes = list(ast.walk(tree))
     plain = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     parts = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
@@ -45,7 +60,7 @@ def imports_of(tree: ast.Module) -> set[str]:
 
 
 def declared(tree: ast.Module) -> list[str] | None:
-    """The literal `__all__` of a file, or None without one."""
+    """Return the literal `__all__` of a file, or None without one."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return list(ast.literal_eval(node.value))
@@ -53,7 +68,7 @@ def declared(tree: ast.Module) -> list[str] | None:
 
 
 def defined_here(module: ModuleType) -> set[str]:
-    """Public names in a module that are Thrifty's own and not modules."""
+    """Return the public names in a module that are Thrifty's own and not modules."""
     return {
         name
         for name, value in vars(module).items()
@@ -74,12 +89,11 @@ def test_imports_point_down_only() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_every_room_has_its_place_in_the_house() -> None:
+def test_every_package_has_a_layer() -> None:
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
     layers = tools["importlinter"]["contracts"][0]["layers"]
-    placed = {room for layer in layers for room in re.findall(r"\w+", layer)}
-    found = {*ROOMS, *(path.stem for path in SOURCE.glob("[!_]*.py"))}
-    assert found <= placed
+    placed = {package for layer in layers for package in re.findall(r"\w+", layer)}
+    assert placed == {*PACKAGES, *(path.stem for path in SOURCE.glob("[!_]*.py"))}
 
 
 @pytest.mark.parametrize(
@@ -125,9 +139,9 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         thrifty.Spendthrift  # noqa: B018
 
 
-@pytest.mark.parametrize("room", ["", *ROOMS])
-def test_a_room_exports_what_it_defines(room: str) -> None:
-    module = importlib.import_module(f"thrifty.{room}".rstrip("."))
+@pytest.mark.parametrize("package", ["", *PACKAGES])
+def test_a_package_exports_what_it_defines(package: str) -> None:
+    module = importlib.import_module(f"thrifty.{package}".rstrip("."))
     exported = getattr(module, "__all__", [])
     assert len(exported) == len(set(exported))
     assert [name for name in exported if not hasattr(module, name)] == []
@@ -135,7 +149,7 @@ def test_a_room_exports_what_it_defines(room: str) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_file_says_what_it_exports(path: Path) -> None:
+def test_a_file_declares_what_it_exports(path: Path) -> None:
     tree = tree_of(path)
     public = {
         node.name
@@ -146,12 +160,40 @@ def test_a_file_says_what_it_exports(path: Path) -> None:
         assert declared(tree), f"{name_of(path)} defines {sorted(public)} and has no __all__"
 
 
-# --- what never enters -------------------------------------------------------
+# --- layout ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_has_a_test_module_at_the_mirrored_path(path: Path) -> None:
+    mirrored = ROOT / "tests" / path.relative_to(SOURCE).with_name(f"test_{path.name}")
+    assert mirrored.exists(), f"{mirrored.relative_to(ROOT)} does not exist"
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_no_file_is_over_500_lines(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 500
+def test_a_file_is_not_too_long(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
+def test_a_folder_does_not_hold_too_many_modules(folder: Path) -> None:
+    assert len([path for path in MODULES if path.parent == folder]) <= MAX_MODULES
+
+
+# --- words -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_works_are_cited_by_author_and_year(path: Path) -> None:
+    assert not NUMBERED_CITATION.search(path.read_text())
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_no_replaced_word_comes_back(path: Path) -> None:
+    found = REPLACED_WORD.search(path.read_text())
+    assert not found, f"{name_of(path)}: {found.group()!r}" if found else ""
+
+
+# --- what must not occur -----------------------------------------------------
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

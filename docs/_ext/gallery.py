@@ -76,7 +76,7 @@ def example_page(script: Path) -> str:
         underline="=" * len(question),
         text=text.strip(),
         name=script.stem,
-        output=indent(done.stdout.strip(), "    "),
+        output=indent(done.stdout.strip("\n"), "    "),
     )
 
 

@@ -1,4 +1,4 @@
-"""Estimators that are bent on purpose, to show that the laws can be broken."""
+"""Estimators that break a law on purpose, to show that the laws catch them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from thrifty import GreedyMiserClassifier, Predictor
-from thrifty.checks import Case, make_cases, make_crowd
+from thrifty.checks import Case, make_cases, make_large_case
 from thrifty.model import Forest
 from thrifty.model.forest.forest import ARRAYS
 from thrifty.model.forest.walk import ForestWalk
@@ -18,7 +18,7 @@ SMALL = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5}
 
 
 class BentClassifier(GreedyMiserClassifier):
-    """Learns as it should; then its frozen model is of another class."""
+    """Fits correctly and then returns a frozen model of another class."""
 
     kind: type[Forest] = Forest
 
@@ -37,7 +37,7 @@ def honest() -> GreedyMiserClassifier:
 
 @pytest.fixture(scope="session")
 def bend_model() -> Callable[..., GreedyMiserClassifier]:
-    """An estimator whose frozen model has other methods than a forest."""
+    """Return an estimator whose frozen model overrides methods of `Forest`."""
 
     def bend(**methods: Any) -> GreedyMiserClassifier:
         kind = type("BentForest", (Forest,), methods)
@@ -48,12 +48,12 @@ def bend_model() -> Callable[..., GreedyMiserClassifier]:
 
 @pytest.fixture(scope="session")
 def bend_walk(bend_model) -> Callable[..., GreedyMiserClassifier]:
-    """An estimator whose walks have other methods than those of a forest."""
+    """Return an estimator whose walks override methods of `ForestWalk`."""
 
     def bend(**methods: Any) -> GreedyMiserClassifier:
         kind = type("BentWalk", (ForestWalk,), methods)
         return bend_model(
-            walk=lambda self, price=None: kind(self._outline, price or (lambda feature: 0.0))
+            walk=lambda self, price=None: kind(self.as_lists, price or (lambda feature: 0.0))
         )
 
     return bend
@@ -61,7 +61,7 @@ def bend_walk(bend_model) -> Callable[..., GreedyMiserClassifier]:
 
 @pytest.fixture(scope="session")
 def bend() -> Callable[..., GreedyMiserClassifier]:
-    """An estimator with other methods than it should have."""
+    """Return an estimator that overrides methods of `GreedyMiserClassifier`."""
 
     def bend(**methods: Any) -> GreedyMiserClassifier:
         return type("BentClassifier", (GreedyMiserClassifier,), methods)(**SMALL)
@@ -80,11 +80,11 @@ def frame(honest) -> Case:
 
 
 @pytest.fixture(scope="session")
-def crowd(honest) -> Case:
-    return make_crowd(honest)
+def large_case(honest) -> Case:
+    return make_large_case(honest)
 
 
 @pytest.fixture(scope="session")
 def next_bit() -> Callable[[Any], Any]:
-    """The smallest change that a float can have."""
+    """Return the next larger float of each number."""
     return lambda array: np.nextafter(array, np.inf)

@@ -107,4 +107,4 @@ def test_rows_of_a_case_use_several_members_of_a_group(honest, numbers, frame) -
     for case in (numbers, frame):
         fitted = case.fit(honest)
         members = fitted.prices_.group == 0
-        assert (fitted.used(case.held_table)[:, members].sum(axis=1) > 1).any()
+        assert (fitted.used(case.test_table)[:, members].sum(axis=1) > 1).any()

@@ -7,7 +7,7 @@ import pytest
 
 from thrifty import Predictor
 from thrifty.bundle import archive
-from thrifty.checks import LawError, law_damage, law_files, law_twin
+from thrifty.checks import LawError, law_damage, law_files, law_uncompiled
 from thrifty.errors import BundleError
 from thrifty.model import Forest
 from thrifty.model.forest import forest
@@ -51,16 +51,16 @@ def with_other_classes(predictor):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (without_a_bit, "model array 'values' after loading of row"),
         (without_a_tree, "model array 'nodes' after loading"),
         (without_the_knob, "knob after loading: None"),
-        (with_other_classes, "answers after loading of row 0"),
+        (with_other_classes, "predictions after loading of row 0"),
     ],
 )
-def test_a_file_that_loses_something_is_caught(bend, numbers, change, told) -> None:
-    with pytest.raises(LawError, match=told):
+def test_a_file_that_loses_something_is_caught(bend, numbers, change, message) -> None:
+    with pytest.raises(LawError, match=message):
         law_files(bend(save=saving(change)), numbers)
 
 
@@ -97,7 +97,7 @@ def test_a_loader_that_stumbles_over_damage_is_caught(honest, numbers, monkeypat
         law_damage(honest, numbers)
 
 
-def test_a_twin_that_adds_in_another_order_is_caught(honest, numbers, monkeypatch) -> None:
+def test_plain_code_that_adds_in_another_order_is_caught(honest, numbers, monkeypatch) -> None:
     plain = forest._run_plain
 
     def bent(model, X, raw, words) -> None:
@@ -105,11 +105,11 @@ def test_a_twin_that_adds_in_another_order_is_caught(honest, numbers, monkeypatc
         raw[1] += 1e-9
 
     monkeypatch.setattr(forest, "_run_plain", bent)
-    with pytest.raises(LawError, match="scores of the plain twin of row 1"):
-        law_twin(honest, numbers)
+    with pytest.raises(LawError, match="scores without kernels of row 1"):
+        law_uncompiled(honest, numbers)
 
 
-def test_a_twin_that_reads_another_feature_is_caught(honest, frame, monkeypatch) -> None:
+def test_plain_code_that_reads_another_feature_is_caught(honest, frame, monkeypatch) -> None:
     plain = forest._run_plain
 
     def bent(model, X, raw, words) -> None:
@@ -117,10 +117,10 @@ def test_a_twin_that_reads_another_feature_is_caught(honest, frame, monkeypatch)
         words[3:] = 0
 
     monkeypatch.setattr(forest, "_run_plain", bent)
-    with pytest.raises(LawError, match="used of the plain twin of row 3"):
-        law_twin(honest, frame)
+    with pytest.raises(LawError, match="used without kernels of row 3"):
+        law_uncompiled(honest, frame)
 
 
-def test_the_kernels_are_back_after_the_twin(honest, numbers) -> None:
-    law_twin(honest, numbers)
+def test_the_kernels_are_used_again_afterwards(honest, numbers) -> None:
+    law_uncompiled(honest, numbers)
     assert forest.find_spec is find_spec

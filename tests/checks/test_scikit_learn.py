@@ -23,26 +23,26 @@ def careless(bend):
     return bend(predict=predict, fit=fit)
 
 
-def test_all_failures_are_told_at_once(careless) -> None:
+def test_all_failures_are_reported_at_once(careless) -> None:
     with pytest.raises(LawError) as caught:
         check_sklearn(careless)
-    told = str(caught.value)
-    assert "[BentClassifier]" in told
-    assert f"\n  - {CHECK}: " in told
-    assert "\n  - check_estimators_overwrite_params: " in told
+    message = str(caught.value)
+    assert "[BentClassifier]" in message
+    assert f"\n  - {CHECK}: " in message
+    assert "\n  - check_estimators_overwrite_params: " in message
 
 
-def test_a_failure_that_was_expected_is_not_told(careless) -> None:
+def test_an_expected_failure_is_not_reported(careless) -> None:
     with pytest.raises(LawError) as caught:
         check_sklearn(careless, {CHECK: "it counts its rows"})
     assert CHECK not in str(caught.value)
 
 
-def test_an_expected_failure_that_passes_is_told(honest) -> None:
+def test_an_expected_failure_that_passes_is_reported(honest) -> None:
     with pytest.raises(LawError, match=f"{CHECK} passes; it was expected to fail"):
         check_sklearn(honest, {CHECK: "out of date"})
 
 
-def test_a_bare_assertion_is_told_by_its_line() -> None:
+def test_a_bare_assertion_is_reported_by_its_line() -> None:
     with pytest.raises(LawError, match=r"check_regressors_train: AssertionError: assert .*score"):
         check_sklearn(GreedyMiserRegressor(n_estimators=1))

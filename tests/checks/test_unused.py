@@ -25,7 +25,7 @@ def test_scores_that_peek_at_other_columns_are_caught(bend_model, numbers) -> No
         scores = Forest.score(self, X)
         return np.where(np.isnan(X[:, 6:7]), scores[:, ::-1], scores)
 
-    with pytest.raises(LawError, match="answers with filler 0 .* of row|scores with filler 0"):
+    with pytest.raises(LawError, match="predictions with filler 0 .* of row|scores with filler 0"):
         law_unused(bend_model(score=score), numbers)
 
 
@@ -40,5 +40,5 @@ def test_a_bill_that_follows_what_is_not_used_is_caught(bend, numbers) -> None:
 @pytest.mark.filterwarnings("ignore:categories never seen")
 def test_most_rows_of_a_case_leave_values_unused(honest, numbers, frame) -> None:
     for case in (numbers, frame):
-        idle = ~case.fit(honest).used(case.held_table)
+        idle = ~case.fit(honest).used(case.test_table)
         assert idle.any(axis=1).mean() > 0.5

@@ -18,22 +18,22 @@ def test_the_same_bits_agree() -> None:
 
 
 @pytest.mark.parametrize(
-    ("due", "found", "told"),
+    ("due", "found", "message"),
     [
-        ([0.0, 0.0], [0.0, -0.0], "x of row 1: -0.0 where 0.0 is due"),
-        ([1.0, np.nan], [1.0, 1.0], "x of row 1: 1.0 where nan is due"),
-        ([[1, 2], [3, 4]], [[1, 2], [3, 5]], r"x of row 1: \[3, 5\] where \[3, 4\] is due"),
-        (["a", "b", "c"], ["x", "b", "z"], r"row 0: 'x' where 'a' is due \(2 rows differ\)"),
-        ([1.0], [1.0, 2.0], r"x: float64 \(2,\) where float64 \(1,\) is due"),
+        ([0.0, 0.0], [0.0, -0.0], "x of row 1: -0.0 instead of 0.0"),
+        ([1.0, np.nan], [1.0, 1.0], "x of row 1: 1.0 instead of nan"),
+        ([[1, 2], [3, 4]], [[1, 2], [3, 5]], r"x of row 1: \[3, 5\] instead of \[3, 4\]"),
+        (["a", "b", "c"], ["x", "b", "z"], r"row 0: 'x' instead of 'a' \(2 rows differ\)"),
+        ([1.0], [1.0, 2.0], r"x: float64 \(2,\) instead of float64 \(1,\)"),
         ([1.0], [1], "x: int64"),
     ],
 )
-def test_the_first_row_that_differs_is_told(due, found, told) -> None:
-    with pytest.raises(LawError, match=told):
+def test_the_first_row_that_differs_is_reported(due, found, message) -> None:
+    with pytest.raises(LawError, match=message):
         same("x", due, found)
 
 
-def test_a_law_tells_statement_estimator_and_case() -> None:
+def test_a_law_reports_statement_estimator_and_case() -> None:
     @law("one is two")
     def law_sums(estimator, case) -> None:
         require(1 == 2, "it is not")

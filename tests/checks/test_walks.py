@@ -26,12 +26,12 @@ def test_a_walk_that_never_asks_for_a_feature_is_caught(bend_walk, numbers) -> N
 
 def test_a_walk_that_asks_for_what_it_does_not_read_is_caught(bend_walk, numbers) -> None:
     def tell(self, values):
-        self.heard = getattr(self, "heard", set()) | set(values)
+        self.seen = getattr(self, "seen", set()) | set(values)
         ForestWalk.tell(self, {j: x for j, x in values.items() if j != 6})
 
     def asks(self):
         asked = ForestWalk.asks.fget(self)
-        return (*asked, 6) if asked and 6 not in getattr(self, "heard", ()) else asked
+        return (*asked, 6) if asked and 6 not in getattr(self, "seen", ()) else asked
 
     with pytest.raises(LawError, match=r"a walk asked for \(6,\) and read none of it"):
         law_walks(bend_walk(asks=property(asks), tell=tell), numbers)
@@ -47,12 +47,12 @@ def test_a_walk_that_depends_on_the_order_of_the_values_is_caught(
     bend_walk, next_bit, numbers
 ) -> None:
     def tell(self, values):
-        self.heard = [*getattr(self, "heard", []), *values]
+        self.seen = [*getattr(self, "seen", []), *values]
         ForestWalk.tell(self, values)
 
     def scores(self):
-        honest, heard = ForestWalk.scores.fget(self), getattr(self, "heard", [])
-        return next_bit(honest) if heard[:1] == [3] else honest
+        honest, seen = ForestWalk.scores.fget(self), getattr(self, "seen", [])
+        return next_bit(honest) if seen[:1] == [3] else honest
 
     with pytest.raises(LawError, match="scores told"):
         law_walks(bend_walk(scores=property(scores), tell=tell), numbers)
@@ -99,7 +99,7 @@ def test_a_row_that_depends_on_its_batch_is_caught(bend_model, numbers) -> None:
         raw = Forest.raw(self, X)
         return apply_link(self.link, raw - raw.mean(axis=0))
 
-    with pytest.raises(LawError, match="scores alone of row 0|answers alone of row"):
+    with pytest.raises(LawError, match="scores alone of row 0|predictions alone of row"):
         law_rows_alone(bend_model(score=score), numbers)
 
 
@@ -119,4 +119,4 @@ def test_walks_of_a_bent_class_are_otherwise_honest(bend_walk, numbers, frame) -
         law_walks(bend_walk(), case)
         law_known(bend_walk(), case)
         law_rows_alone(bend_walk(), case)
-    assert np.isnan(numbers.table(numbers.held.values)[0]).all()
+    assert np.isnan(numbers.table(numbers.test.values)[0]).all()

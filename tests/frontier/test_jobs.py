@@ -148,6 +148,7 @@ for folder in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no kill -9")
 def test_a_killed_run_loses_the_job_under_way_and_goes_on_to_the_same_bytes(tmp_path) -> None:
     script = tmp_path / "run.py"

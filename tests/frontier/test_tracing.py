@@ -102,7 +102,7 @@ def test_rows_are_held_out_by_class_or_whole_queries() -> None:
     assert np.bincount(grouped.clusters).tolist() == [10] * 9
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
 def test_the_same_seed_gives_the_same_curve_for_any_number_of_jobs(backend) -> None:
     learners = {
         "miser": GreedyMiserClassifier(**SMALL),

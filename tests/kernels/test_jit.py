@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
 
-from thrifty.kernels.jit import KernelCache, jit
+from thrifty.kernels.jit import KernelCache, jit, lean, tiny
 from thrifty.kernels.lambdarank import share_ranks
 
 COUNT_COMPILED = """
@@ -17,8 +18,8 @@ import numba
 import thrifty.kernels, thrifty.learn, thrifty.model
 
 kernels = []
-for module in pkgutil.iter_modules(thrifty.kernels.__path__):
-    module = importlib.import_module(f"thrifty.kernels.{module.name}")
+for module in pkgutil.walk_packages(thrifty.kernels.__path__, "thrifty.kernels."):
+    module = importlib.import_module(module.name)
     kernels += [f for f in vars(module).values() if isinstance(f, numba.core.dispatcher.Dispatcher)]
 assert len(kernels) > 20, len(kernels)
 print([f.py_func.__name__ for f in kernels if f.signatures])
@@ -80,3 +81,21 @@ def test_division_by_zero_is_a_number_not_an_error(no_cache):
         return x / y
 
     assert over(1.0, 0.0) == float("inf")
+
+
+@pytest.mark.parametrize("compile_kernel", [lean, tiny])
+def test_a_lean_kernel_works_with_and_without_a_cache(compile_kernel, monkeypatch):
+    def add_first(values, x):
+        values[0] += x
+        return values[0]
+
+    def refuse(*args, **options):
+        if "_nrt" in options:
+            raise RuntimeError("cannot cache function: no locator available")
+        return njit(*args, **options)
+
+    values = np.zeros(2)
+    assert compile_kernel(add_first)(values, 2.0) == 2.0
+    njit = numba.njit
+    monkeypatch.setattr(numba, "njit", refuse)
+    assert compile_kernel(add_first)(values, 3.0) == 5.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -286,3 +288,14 @@ def test_the_same_table_is_encoded_by_another_schema():
     with pytest.warns(UserWarning, match="never seen"):
         assert np.isnan(whole.encode_by(other).X[:, 1]).tolist() == [False, True, False, True]
     assert whole.encode_by(whole.schema) is whole
+
+
+def test_a_validation_set_takes_on_the_schema_and_the_classes_of_a_training_set():
+    train = small_set()
+    held = ValidationSet.read((train.table, ["a", "b", "a", "b"]), train)
+    assert held.matching(train) is held
+    other = replace(train, classes=np.array(["0", "a", "b"]), y=train.y + 1)
+    assert held.matching(other).y.tolist() == [1, 2, 1, 2]
+    with pytest.warns(UserWarning, match="never seen"):
+        narrow = train.encode_by(Schema.of({"size": [1.0], "town": ["ulm"]}))
+        assert np.isnan(held.matching(narrow).X[:, 1]).tolist() == [False, True, False, True]

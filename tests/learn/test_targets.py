@@ -59,7 +59,9 @@ def test_labels_of_mixed_kinds_are_refused():
 
 @pytest.mark.parametrize("rows", [0, 19, 21])
 def test_a_target_of_another_length_is_refused(model, rows):
-    with pytest.raises(DataError, match=f"target: {rows} values for 20 rows; give one value per row"):
+    with pytest.raises(
+        DataError, match=f"target: {rows} values for 20 rows; give one value per row"
+    ):
         model.fit(X, np.resize(LABELS, rows) if rows else [])
 
 

@@ -1,14 +1,16 @@
 """The laws that every estimator obeys, as a suite that anyone can run on an estimator.
 
-1. A walk says what the batch says, in any order the values arrive.
-2. A value that is not used can be replaced by anything.
-3. A group is paid once, prices scale, a free feature never raises a bill.
-4. A model is saved and loaded to the same bits, and a damaged file is refused.
-5. The same seed gives the same model for any number of threads.
-6. scikit-learn's own checks pass.
-7. Along `path`, bill and quality are those of the models.
+1. A walk gives what the batch gives, in any order the values arrive (`walks`).
+2. A value that is not used can be replaced by anything (`unused`).
+3. A group is paid once, prices scale, a free feature never raises a bill (`bills`).
+4. A model is saved and loaded to the same bits, and a damaged file is refused (`files`).
+5. The same seed gives the same model for any number of threads (`threads`).
+6. scikit-learn's own checks pass (`scikit_learn`).
+7. `path` reports the bill and quality that its models have (`paths`).
 
-The laws need no test framework: a law that is broken raises `LawError`.
+The module that checks a law is given in parentheses. Each law takes an estimator and a random
+`Case` (`cases`, `tables`); it needs no test framework and raises `LawError` if the estimator
+breaks it.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from functools import partial
 from typing import Any
 
 from thrifty.checks.bills import law_bills, law_free, law_penalty, law_receipts, law_scale
-from thrifty.checks.cases import Case, Rows, make_cases, make_crowd
-from thrifty.checks.files import law_damage, law_files, law_twin
+from thrifty.checks.cases import Case, Rows, make_cases, make_large_case
+from thrifty.checks.files import law_damage, law_files, law_uncompiled
 from thrifty.checks.paths import law_path, law_score
 from thrifty.checks.scikit_learn import check_sklearn
 from thrifty.checks.threads import law_threads
@@ -45,12 +47,12 @@ __all__ = [
     "law_scale",
     "law_score",
     "law_threads",
-    "law_twin",
+    "law_uncompiled",
     "law_unused",
     "law_walks",
     "laws",
     "make_cases",
-    "make_crowd",
+    "make_large_case",
 ]
 
 _LAWS = (
@@ -64,7 +66,7 @@ _LAWS = (
     law_free,
     law_files,
     law_damage,
-    law_twin,
+    law_uncompiled,
     law_score,
 )
 
@@ -72,14 +74,21 @@ _LAWS = (
 def laws(
     estimator: Any, expected_failed: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Every law on every case that applies to an estimator: its name, and a call that checks it.
+    """Yield every law with every case that applies to an estimator, one pair at a time.
 
     Parameters
     ----------
     estimator : estimator
-        It is cloned; give it a small size, the tables are small too.
+        It is cloned. Make it small: the tables are small, too.
     expected_failed : mapping of str to str, optional
-        Checks of scikit-learn that cannot pass, and why.
+        Names of scikit-learn checks that cannot pass, and why.
+
+    Yields
+    ------
+    name : str
+        The law and the case, such as "unused-pandas".
+    check : callable
+        Takes no arguments; raises `LawError` if the law is broken.
 
     Examples
     --------
@@ -88,22 +97,27 @@ def laws(
     >>> for name, check in laws(GreedyMiserRegressor(n_estimators=3)):
     ...     if name.startswith("unused"):
     ...         check()
+    ...         print(name)
+    unused-numbers
+    unused-float32
+    unused-wide
+    unused-pandas
+    unused-polars
     """
     chosen = list(_LAWS)
     if "penalty" in estimator.get_params(deep=False):
         chosen.append(law_penalty)
     if hasattr(estimator, "path"):
         chosen.append(law_path)
-    for case in make_cases(estimator):
-        for law in chosen:
-            yield _named(law, case), partial(law, estimator, case)
-    shared = make_crowd(estimator)
-    yield _named(law_threads, shared), partial(law_threads, estimator, shared)
+    pairs = [(law, case) for case in make_cases(estimator) for law in chosen]
+    pairs.append((law_threads, make_large_case(estimator)))
+    for law, case in pairs:
+        yield f"{law.__name__.removeprefix('law_')}-{case.name}", partial(law, estimator, case)
     yield "sklearn", partial(check_sklearn, estimator, expected_failed)
 
 
 def check_laws(estimator: Any, expected_failed: Mapping[str, str] | None = None) -> None:
-    """Run all laws; raise one `LawError` that tells every breach.
+    """Run all laws; raise one `LawError` that lists every law that is broken.
 
     Parameters
     ----------
@@ -113,7 +127,7 @@ def check_laws(estimator: Any, expected_failed: Mapping[str, str] | None = None)
     Raises
     ------
     LawError
-        It tells the law, the case and the first offending row.
+        With the law, the case and the first offending row of every failure.
 
     Examples
     --------
@@ -121,16 +135,12 @@ def check_laws(estimator: Any, expected_failed: Mapping[str, str] | None = None)
     >>> from thrifty.checks import check_laws
     >>> check_laws(GreedyMiserRegressor(n_estimators=10))
     """
-    breaches = []
+    failures = []
     for _, check in laws(estimator, expected_failed):
         try:
             check()
         except LawError as error:
-            breaches.append(str(error))
-    if breaches:
-        lines = "".join("\n  - " + breach.replace("\n", "\n    ") for breach in breaches)
-        raise LawError(f"{len(breaches)} laws are broken:{lines}")
-
-
-def _named(law: Any, case: Case) -> str:
-    return f"{law.__name__.removeprefix('law_')}-{case.name}"
+            failures.append(str(error))
+    if failures:
+        lines = "".join("\n  - " + failure.replace("\n", "\n    ") for failure in failures)
+        raise LawError(f"{len(failures)} laws are broken:{lines}")

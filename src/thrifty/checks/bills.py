@@ -1,4 +1,4 @@
-"""Law 3: a bill is the sum of what was used, each thing once, and follows the prices."""
+"""Law 3: a bill adds up the prices of what was used, each once, and follows the prices."""
 
 from __future__ import annotations
 
@@ -7,49 +7,52 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty.bundle import Predictor
+from thrifty.checks.batch_outputs import BatchOutputs, same_model
 from thrifty.checks.cases import Case
-from thrifty.checks.faces import Faces, same_model
-from thrifty.checks.verdict import law, require, same
+from thrifty.checks.verdict import LawError, law, require, same
 from thrifty.costs import Prices
 
 __all__ = ["law_bills", "law_free", "law_penalty", "law_receipts", "law_scale"]
 
-# Sums are compared with a plain one, which rounds at every step.
+# Bills are compared with a plain sum, which rounds at every step.
 ROUNDING = 1e-12
-# From some that change little to some at which little is bought.
+# From a penalty that changes little to one at which little is bought.
 PENALTIES = (0.0003, 0.003, 0.03)
 
 
 @law("a bill is the price of what was used, a group paid once")
 def law_bills(estimator: Any, case: Case) -> None:
-    """Bills against a plain sum over the user's own price list."""
+    """Compare bills with a plain sum over the user's own price list."""
     fitted = case.fit(estimator)
-    table = case.held_table
+    table, prices = case.test_table, _prices(case)
+    own = _own(prices)
     bills, used = fitted.bill(table), fitted.used(table)
     evaluations = fitted.predictor_.evaluations(table)
     require(bills.shape == (len(used),), f"bills have shape {bills.shape}")
     for row, bill in enumerate(bills.tolist()):
-        features = [name for name, on in zip(case.names, used[row], strict=True) if on]
-        due = _plain_bill(_prices(case), features, int(evaluations[row]))
+        features = [name for name, is_used in zip(case.names, used[row], strict=True) if is_used]
+        paid = [own.get(feature, 0.0) for feature in features]
+        paid += [prices.shared.get(group, 0.0) for group in _groups_of(prices, features)]
+        due = float(sum(paid) + int(evaluations[row]) * prices.evaluation)
         _near(row, f"bill for {features} and {evaluations[row]} evaluations", due, bill)
 
 
 @law("a receipt charges a group with its first member, and adds up")
 def law_receipts(estimator: Any, case: Case) -> None:
-    """Each purchase costs its own price, and the shared one if it opens its group."""
+    """Check that each purchase costs its own price, plus the shared one if it opens its group."""
     fitted = case.fit(estimator)
     prices = _prices(case)
-    for row in range(len(case.held.y)):
+    own = _own(prices)
+    for row in range(len(case.test.y)):
         walk = fitted.walk()
         walk.tell(case.example(row))
         receipt = walk.receipt
         opened: set[Any] = set()
         for purchase in receipt.purchases:
-            groups = _touched(prices, [purchase.feature])
-            due = _own(prices).get(purchase.feature, 0.0)
+            groups = _groups_of(prices, [purchase.feature])
+            due = own.get(purchase.feature, 0.0)
             due += sum(prices.shared.get(group, 0.0) for group in groups - opened)
             opened |= groups
             _near(row, f"price of {purchase.feature!r}", due, purchase.price)
@@ -59,70 +62,69 @@ def law_receipts(estimator: Any, case: Case) -> None:
 
 @law("all prices doubled double every bill")
 def law_scale(estimator: Any, case: Case) -> None:
-    """The same frozen model, bound to doubled prices, to the bit."""
+    """Bind the frozen model to doubled prices: bills double to the bit, nothing else changes."""
     fitted = case.fit(estimator)
-    faces = Faces.of(fitted, case.held_table)
-    again = Faces.of(_priced(fitted, case, _doubled(case)), case.held_table)
-    same("bill at doubled prices", 2.0 * faces.bill, again.bill)
-    same("used at doubled prices", faces.used, again.used)
-    same("scores at doubled prices", faces.scores, again.scores)
+    outputs = BatchOutputs.of(fitted, case.test_table)
+    doubled = BatchOutputs.of(_with_prices(fitted, case, _doubled(case)), case.test_table)
+    same("bill at doubled prices", 2.0 * outputs.bill, doubled.bill)
+    same("used at doubled prices", outputs.used, doubled.used)
+    same("scores at doubled prices", outputs.scores, doubled.scores)
 
 
 @law("all prices doubled and the penalty halved give the same model")
 def law_penalty(estimator: Any, case: Case) -> None:
-    """A penalty is a rate of exchange, so the unit of the prices does not matter."""
+    """Check that a penalty is a rate of exchange: the unit of the prices does not matter."""
     for penalty in PENALTIES:
         fitted = case.fit(estimator, penalty=penalty)
         again = case.fit(estimator, penalty=penalty / 2.0, prices=_doubled(case))
         when = f"at doubled prices and half the penalty {penalty}"
         same_model(fitted.predictor_, again.predictor_, when)
-        same(f"bill {when}", 2.0 * fitted.bill(case.held_table), again.bill(case.held_table))
+        same(f"bill {when}", 2.0 * fitted.bill(case.test_table), again.bill(case.test_table))
 
 
 @law("a free feature never raises a bill")
 def law_free(estimator: Any, case: Case) -> None:
-    """Making a feature free lowers bills or leaves them; when all is free, nothing is paid."""
+    """Make each feature free in turn: no bill rises. Make everything free: all bills are 0."""
     fitted = case.fit(estimator)
-    table = case.held_table
+    table = case.test_table
     bills, used, bound = fitted.bill(table), fitted.used(table), fitted.prices_
     prices = _prices(case)
+    own = _own(prices)
     for j, name in enumerate(case.names):
-        cheaper = _priced(fitted, case, _with(prices, own={**_own(prices), name: 0.0})).bill(table)
-        dearer = np.flatnonzero(cheaper > bills)
-        require(not len(dearer), f"bill of row {_first(dearer)} rises when {name!r} is free")
+        one_free = _replace(prices, own={**own, name: 0.0})
+        risen = np.flatnonzero(_with_prices(fitted, case, one_free).bill(table) > bills)
+        if len(risen):
+            raise LawError(f"bill of row {risen[0]} rises when {name!r} is free")
         if bound.own[j] == 0 and (bound.group[j] < 0 or bound.shared[bound.group[j]] == 0):
             more = used.copy()
             more[:, j] = True
             same(f"bill with the free {name!r}", bound.bill(used), bound.bill(more))
-    nothing = _with(prices, own=dict.fromkeys(case.names, 0.0), shared={}, evaluation=0.0)
-    same("bill at no price", np.zeros(len(bills)), _priced(fitted, case, nothing).bill(table))
-
-
-def _plain_bill(prices: Prices, features: list[Any], evaluations: int = 0) -> float:
-    own = _own(prices)
-    paid = [own.get(feature, 0.0) for feature in features]
-    paid += [prices.shared.get(group, 0.0) for group in _touched(prices, features)]
-    return float(sum(paid) + evaluations * prices.evaluation)
-
-
-def _touched(prices: Prices, features: list[Any]) -> set[Any]:
-    return {g for g, members in prices.groups.items() if not set(members).isdisjoint(features)}
+    all_free = _replace(prices, own=dict.fromkeys(case.names, 0.0), shared={}, evaluation=0.0)
+    free_bills = _with_prices(fitted, case, all_free).bill(table)
+    same("bill at no price", np.zeros(len(bills)), free_bills)
 
 
 def _prices(case: Case) -> Prices:
-    """The price list of the case with every own price written out where none is."""
+    """Return the prices of a case; 1 for every feature where it has none."""
     unit: dict[Any, float] = dict.fromkeys(case.names, 1.0)
     return case.prices or Prices(unit)
 
 
 def _own(prices: Prices) -> dict[Any, float]:
+    """Return the own price of each feature by name or position."""
     own = prices.own
     return dict(own) if isinstance(own, Mapping) else dict(enumerate(own or ()))
 
 
+def _groups_of(prices: Prices, features: list[Any]) -> set[Any]:
+    """Return the groups that have a member among the features."""
+    return {g for g, members in prices.groups.items() if not set(members).isdisjoint(features)}
+
+
 def _doubled(case: Case) -> Prices:
+    """Return the prices of a case times two."""
     prices = _prices(case)
-    return _with(
+    return _replace(
         prices,
         own={name: 2.0 * price for name, price in _own(prices).items()},
         shared={name: 2.0 * price for name, price in prices.shared.items()},
@@ -130,25 +132,20 @@ def _doubled(case: Case) -> Prices:
     )
 
 
-def _with(prices: Prices, **changes: Any) -> Prices:
-    parts = {
-        name: getattr(prices, name)
-        for name in ("own", "groups", "shared", "evaluation", "calls", "unit")
-    }
-    return Prices(**parts | changes)
+def _replace(prices: Prices, **changes: Any) -> Prices:
+    """Return a copy of `prices` with some parts replaced."""
+    parts = ("own", "groups", "shared", "evaluation", "calls", "unit")
+    return Prices(**{name: getattr(prices, name) for name in parts} | changes)
 
 
-def _priced(fitted: Any, case: Case, prices: Prices) -> Predictor:
-    """The frozen model of `fitted`, bound to other prices."""
+def _with_prices(fitted: Any, case: Case, prices: Prices) -> Predictor:
+    """Return the frozen model of `fitted`, bound to other prices."""
     old: Predictor = fitted.predictor_
     names: Any = list(case.names) if old.schema.named else len(case.names)
     return Predictor(old.model, old.schema, prices.bind(names), old.classes)
 
 
 def _near(row: int, what: str, due: float, found: float) -> None:
+    """Raise `LawError` unless two amounts are equal up to rounding."""
     close = math.isclose(due, found, rel_tol=ROUNDING, abs_tol=ROUNDING)
-    require(close, f"{what} of row {row}: {found!r} where {due!r} is due")
-
-
-def _first(rows: NDArray[np.intp]) -> int | None:
-    return int(rows[0]) if len(rows) else None
+    require(close, f"{what} of row {row}: {found!r} instead of {due!r}")

@@ -1,4 +1,4 @@
-"""Law 5: same seed, same model, whatever the number of threads."""
+"""Law 5: the same seed gives the same model for any number of threads."""
 
 from __future__ import annotations
 
@@ -10,35 +10,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle import Predictor
+from thrifty.checks.batch_outputs import same_model
 from thrifty.checks.cases import Case
-from thrifty.checks.faces import same_model
 from thrifty.checks.verdict import law, same
 from thrifty.kernels.threads import threads
 from thrifty.learn.boosting import grower
 
 __all__ = ["law_threads"]
 
-Floats = NDArray[np.floating]
-
-COUNTS = (1, 2, 3)
-# Batches are cut into blocks of at most 2048 rows; this many make several.
-ROWS = 6_000
+THREAD_COUNTS = (1, 2, 3)
+# Batches are cut into blocks of at most 2048 rows; this many rows make several blocks.
+BATCH_ROWS = 6_000
 
 
 @law("the same seed gives the same model for any number of threads")
 def law_threads(estimator: Any, case: Case) -> None:
-    """Fits with 1, 2 and 3 threads, a second fit of the same object, and batches of each."""
+    """Compare fits and batches with 1, 2 and 3 threads, and a second fit of the same object."""
     unfitted = case.make(estimator)
-    with _many_hands():
+    with _threads_share_small_nodes():
         first = _fit(unfitted, case, 1)
-        X = _long(first.schema.encode(case.held_table))
+        X = first.schema.encode(case.test_table)
+        X = np.ascontiguousarray(np.resize(X, (BATCH_ROWS, X.shape[1])))
         due = _batch(first, X, 1)
-        for count in COUNTS:
+        for count in THREAD_COUNTS:
             again = _fit(case.make(estimator), case, count)
             same_model(first, again, f"with {count} threads")
             found = _batch(again, X, count)
-            for name, face in due.items():
-                same(f"{name} with {count} threads", face, found[name])
+            for name, expected in due.items():
+                same(f"{name} with {count} threads", expected, found[name])
         same_model(first, _fit(unfitted, case, 1), "in a second fit")
 
 
@@ -48,18 +47,14 @@ def _fit(estimator: Any, case: Case, count: int) -> Predictor:
         return predictor
 
 
-def _batch(predictor: Predictor, X: Floats, count: int) -> dict[str, NDArray[Any]]:
+def _batch(predictor: Predictor, X: NDArray[np.floating], count: int) -> dict[str, NDArray[Any]]:
     with threads(count):
         return {"scores": predictor.model.score(X), "used": predictor.model.used(X)}
 
 
-def _long(X: Floats) -> Floats:
-    return np.ascontiguousarray(np.resize(X, (ROWS, X.shape[1])))
-
-
 @contextmanager
-def _many_hands() -> Iterator[None]:
-    """Let trees share even small nodes among threads, so that a small table shows a fault."""
+def _threads_share_small_nodes() -> Iterator[None]:
+    """Let threads share even small nodes of a tree, so that a small table reveals a fault."""
     before = grower.INLINE_WORK
     try:
         grower.INLINE_WORK = 1

@@ -1,4 +1,4 @@
-"""How a law is broken: one error that tells the law, the case and the first offending row."""
+"""How a law is checked: assertions that raise `LawError`, and a decorator that adds the context."""
 
 from __future__ import annotations
 
@@ -15,46 +15,43 @@ if TYPE_CHECKING:
 
 __all__ = ["Law", "LawError", "law", "require", "same"]
 
-# An estimator, of whatever class, held to one law on one case.
+# Takes an estimator of any class and a case; raises `LawError` if the estimator breaks the law.
 Law = Callable[[Any, "Case"], None]
 
 
 class LawError(AssertionError):
-    """An estimator breaks a law that every estimator obeys."""
+    """An estimator breaks one of the laws in `thrifty.checks`."""
 
 
 def law(statement: str) -> Callable[[Law], Law]:
-    """Turn a check into a law: whatever goes wrong in it is told as a breach of `statement`."""
+    """Turn a check into a law: any error in it becomes a `LawError` that quotes `statement`."""
 
     def decorate(check: Law) -> Law:
         @wraps(check)
         def checked(estimator: Any, case: Case) -> None:
             try:
                 with warnings.catch_warnings():
-                    # The cases hold such categories on purpose.
+                    # The cases contain unknown categories on purpose.
                     warnings.filterwarnings("ignore", "categories never seen in training")
                     check(estimator, case)
             except Exception as error:
-                name = type(estimator).__name__
-                raise LawError(f"{statement} [{name}, case {case.name}]: {_told(error)}") from error
+                kind = "" if isinstance(error, LawError) else f"{type(error).__name__}: "
+                where = f"[{type(estimator).__name__}, case {case.name}]"
+                raise LawError(f"{statement} {where}: {kind}{error}") from error
 
         return checked
 
     return decorate
 
 
-def _told(error: Exception) -> str:
-    return str(error) if isinstance(error, LawError) else f"{type(error).__name__}: {error}"
-
-
-def require(truth: object, problem: str) -> None:
-    """Raise `LawError` with `problem` unless `truth`."""
-    if not truth:
+def require(condition: object, problem: str) -> None:
+    """Raise `LawError` with the message `problem` unless `condition` is true."""
+    if not condition:
         raise LawError(problem)
 
 
 def same(what: str, expected: Any, found: Any) -> None:
-    """Raise `LawError` unless two arrays agree to the bit; tell the first row that differs.
+    """Raise `LawError` unless two arrays agree to the bit; report the first row that differs.
 
     Examples
     --------
@@ -63,30 +60,25 @@ def same(what: str, expected: Any, found: Any) -> None:
     >>> same("bill", [1.0, 2.0, 3.0], [1.0, 2.5, 3.5])
     Traceback (most recent call last):
     ...
-    thrifty.checks.verdict.LawError: bill of row 1: 2.5 where 2.0 is due (2 rows differ)
+    thrifty.checks.verdict.LawError: bill of row 1: 2.5 instead of 2.0 (2 rows differ)
     """
     due, given = np.asarray(expected), np.asarray(found)
     require(
         given.shape == due.shape and given.dtype.kind == due.dtype.kind,
-        f"{what}: {given.dtype} {given.shape} where {due.dtype} {due.shape} is due",
+        f"{what}: {given.dtype} {given.shape} instead of {due.dtype} {due.shape}",
     )
-    rows = np.flatnonzero(_differ(due, given))
+    different = np.atleast_1d(_bits(due) != _bits(given))
+    rows = np.flatnonzero(different.any(axis=tuple(range(1, different.ndim))))
     if len(rows):
         row = int(rows[0])
         more = f" ({len(rows)} rows differ)" if len(rows) > 1 else ""
         raise LawError(
-            f"{what} of row {row}: {given[row].tolist()!r} where {due[row].tolist()!r} is due{more}"
+            f"{what} of row {row}: {given[row].tolist()!r} instead of {due[row].tolist()!r}{more}"
         )
 
 
-def _differ(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
-    """Rows in which two arrays of one shape differ."""
-    different = np.atleast_1d(_bits(a) != _bits(b))
-    return np.asarray(different.any(axis=tuple(range(1, different.ndim))))
-
-
 def _bits(array: NDArray[Any]) -> NDArray[Any]:
-    """Floats as their bits, so that NaN equals itself and 0 differs from -0."""
+    """Return floats as their bits, so that NaN equals itself and 0 differs from -0."""
     if array.dtype.kind != "f":
         return array
     return np.ascontiguousarray(array, dtype=np.float64).view(np.uint64)

@@ -1,8 +1,8 @@
-"""Binning: each column of floats becomes a column of bytes.
+"""Binning: turn each column of floats into a column of bytes.
 
 Bin b holds the values with edges[b - 1] < x <= edges[b], so that "bin <= b" in training and
-"x <= edges[b]" in prediction are the same question. Codes of categories are their own bins.
-Byte 255 is the missing value. The bytes are stored feature by feature, as histograms read them.
+"x <= edges[b]" in prediction are the same test. Category codes are their own bins. Byte 255 marks a
+missing value. The bytes are stored feature by feature, the order in which histograms read them.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Growing one deep tree by cost-weighted impurity: GreedyTree of 001, algorithm 1.
+"""Grow one deep tree by cost-weighted impurity (Nan et al. 2015, algorithm 1, GreedyTree).
 
-At each node the feature and the threshold are taken that have the least risk: price over what the
-impurity of the worse child falls short of the node's. A node is split until its impurity is
-0. Features are looked at in random order and the first of equals stays, so ties are broken by
-the seed; where not all features may be looked at, those that cannot divide the node do not count.
+Each node takes the feature and threshold of least risk: the price divided by the node's impurity
+minus that of the worse child. Nodes are split until their impurity is 0. Features are tried in
+random order and the first of equals wins, so that ties are broken by the seed; where only some
+features may be tried, those that cannot split the node do not count.
 
-What is on the path to a node costs an example nothing more, but a split that counted as free
-would win at any impurity, and the tree would read one feature to the end. So a feature that is
-on the path counts `reuse` times its price, just enough to win ties; the shared price of a group
-that is on the path counts nothing; and no split counts less than `floor`.
+Features on the path to a node cost an example nothing more. But a split that counted as free would
+win at any impurity, and the tree would read one feature to the end. So a feature on the path counts
+`reuse` times its price, just enough to win ties; the shared price of a group on the path counts
+nothing; and no split counts less than `floor`.
 """
 
 from __future__ import annotations

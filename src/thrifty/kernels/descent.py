@@ -1,10 +1,11 @@
-"""Sending rows down the trees: leaves, outputs and used features in one pass.
+"""Send rows down trees: leaves, outputs and used features in one pass.
 
-Trees run in the outer loop and the rows of a block in the inner one, eight rows side by side:
-while one waits for memory the others move. Each leaf carries the set of features on its path as
-bits, so accounting for a tree is one OR a row, not a visit a node.
+Trees are the outer loop and the rows of a block the inner one, eight rows at a time: while one
+waits for memory the others move. Each leaf carries the set of features on its path as bits, so
+that accounting for a tree takes one OR per row instead of a visit per node.
 
-Sending binned rows down a tree that has just been grown, and noting what they read.
+`run_forest` and `descend` read float tables and the frozen nodes of `thrifty.model.forest`;
+`follow` reads binned tables and a tree that has just been grown.
 """
 
 from __future__ import annotations

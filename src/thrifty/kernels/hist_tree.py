@@ -1,12 +1,13 @@
-"""Growing one regression tree best-first, with prices built in.
+"""Grow one regression tree best-first, with feature prices.
 
-Raw gains are kept per open leaf and feature; the next split is the argmax of raw gain minus the
-price that is still unpaid, re-evaluated after each purchase, so a feature or a group bought in
-one leaf is free in all others at once. `Growth` is the growing tree as arrays; nodes are
-numbered as they are made and the children of a node stand side by side.
+The raw gain is stored for every open leaf and feature. The next split has the largest raw gain
+minus the price that is still unpaid, and prices are looked up again after each purchase, so that
+a feature or a group bought in one leaf is free in all others at once. `Growth` holds the growing
+tree as arrays; nodes are numbered in the order in which they are created, and siblings are
+neighbors.
 
-Prices are charged per model (`due`, one price per feature, paid by the first split) or per
-example (`own` and `shared` per unit of weight of the rows that have not paid yet).
+Prices are charged per model (`due`: one price per feature, paid by the first split) or per example
+(`own` and `shared`, per unit of weight of the rows that have not paid yet).
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
-"""Histograms: sums of targets and weights per bin, for one node of a tree.
+"""Histograms of one node of a tree: sums of targets and weights per bin, in fixed point.
 
-`hist` is (slots, planes, d, 256) int64, see `quanta`: one plane holds target and count packed,
-two planes hold target and weight.
+Targets and weights are integers, so that sums are exact in any order. Without sample weights and
+below 2^22 rows, a histogram adds one int64 per row: the target in fixed point above 22 bits of
+count. Otherwise target and weight take one int64 each (two planes). Scales are powers of two, so
+targets that are dyadic fractions lose nothing.
 
-Targets and weights as whole numbers, so that sums are exact in any order.
-
-A histogram adds one int64 per row: the target in fixed point above 22 bits of count. With
-sample weights, or from 2^22 rows on, target and weight are two int64. Scales are powers of two,
-so targets that are dyadic fractions lose nothing.
-
-From the rows of a grown tree to its values, and back to the rows.
+`hist` is an int64 array (slots, planes, features, 256); an open leaf owns one slot. `node_sums` and
+`add_values` go from the rows of a grown tree to the sums of its nodes, and from its leaf values
+back to the rows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""One way to compile a kernel: no global lock, cached on disk where a folder is writable.
+"""Compile kernels with Numba: without the GIL, and cached on disk where a folder is writable.
 
-Compiling a kernel that allocates nothing: without counting references to its arrays.
-
-A small function that is called for every node and feature spends most of its time on the
-counters of the arrays it is handed. Its caller holds them anyway.
+`jit` compiles any kernel. `lean` compiles one that allocates nothing, so that it need not count
+references to its arrays: a small function that is called for every node and feature would spend
+most of its time on those counters, and its caller holds the arrays anyway. `tiny` is `lean` for a
+function of a few instructions, which is inlined into its callers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Gradients of the lambda loss for ranking: pairs of one query, weighted by what a swap changes.
+"""Gradients of the LambdaRank loss (Burges et al. 2006).
 
-C. Burges, R. Ragno, Q. Le: Learning to rank with nonsmooth cost functions, 2006.
+Every pair of rows of one query with different grades is weighted by how much swapping the two would
+change the NDCG of the query.
 """
 
 from __future__ import annotations

@@ -1,23 +1,22 @@
 """The best split of one node on one feature: the least impurity of the worse child.
 
-Along a threshold the impurity of the left child grows and that of the right child shrinks, for
-any monotone impurity, so the best threshold is where they cross and bisection finds it. Only
-the counts on one side of each threshold tried are needed, and counting the rows again at every
-step, eight at a time, is faster than a histogram in all but the largest nodes. For that the rows
-of a node lie in the order of the words of their classes.
+**Impurities** are the admissible functions of class counts of Nan et al. 2015, sec. 2.3, and Nan
+2018, sec. 3.4.1. The counts of two classes share an int64 word, the even class in the upper half,
+so that a histogram adds one word per row. A tally is an array (rows, words); a function reads one
+row of it, because taking a view would cost more than the sum. Counts are integer quanta of weight
+and `unit` is what one quantum is worth. Each pair of classes counts once, so that the least
+positive impurity of unit weights is 1.
 
-Categories are put in the order of the share of the node's largest class, the missing value as
-one of them; the sets that may go left are the leading parts of that order.
+**Thresholds.** As the threshold rises, the impurity of the left child grows and that of the right
+child shrinks, for any monotone impurity. The best threshold is where they cross, and bisection
+finds it. Only the counts on one side of each tried threshold are needed, and counting the rows
+again at every step, eight at a time, is faster than a histogram in all but the largest nodes. For
+that, the rows of a node are sorted by the word of their class.
 
-Arrays are passed one by one: taking one out of a record costs as much as counting ten rows.
+**Categories** are sorted by the share of the node's largest class, with the missing value as one of
+them; the sets that may go left are the prefixes of that order.
 
-Admissible impurities of class counts (Nan et al. 2015, sec. 2.3, Nan 2018, sec. 3.4.1), from packed counts.
-
-Counts of two classes share an int64, the even class in the upper half, so that a histogram adds
-one word a row and two classes need one word. A tally is (rows, words); a function reads one row
-of it, because a view of the row would cost more than the sum. Counts are quanta of weight: `unit`
-is what one is worth. Each pair of classes is counted once, so that the least impurity of unit
-weights is 1.
+Arrays are passed one by one because reading one from a record costs as much as counting ten rows.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ def plain_pairs(form, tally, row):
 
 @lean
 def threshold_pairs(form, tally, row):
-    """Nan et al. 2015, eq. 11: what exceeds alpha, pair by pair, less alpha squared."""
+    """Threshold-pairs impurity of the class counts (Nan et al. 2015, eq. 11)."""
     alpha = form.number
     total = 0.0
     for i in range(form.classes):
@@ -117,7 +116,7 @@ def threshold_pairs(form, tally, row):
 
 @lean
 def powers(form, tally, row):
-    """Nan 2018, eq. 3.13."""
+    """Impurity of powers of the class counts (Nan 2018, eq. 3.13)."""
     total, rest = 0.0, 0.0
     for k in range(form.classes):
         count = count_of(form, tally, row, k)
@@ -128,7 +127,7 @@ def powers(form, tally, row):
 
 @lean
 def polynomial(form, tally, row):
-    """Nan 2018, eq. 3.12."""
+    """Polynomial impurity of the class counts (Nan 2018, eq. 3.12)."""
     total = 0.0
     for i in range(len(form.coefficients)):
         term = form.coefficients[i]
@@ -297,7 +296,7 @@ def scan(form, tally, low, high, missing_left):
 
 @lean
 def throw(form, tally, low, high, missing_left, edges, state):
-    """The best of some random cuts, as many as Nan et al. 2015, sec. 3 draws for a node of this size."""
+    """Return the best of some random cuts; their number is that of Nan et al. 2015, sec. 3."""
     rows = weight_of(tally, TOTAL) * form.unit
     count = 80 if rows > 2000 else 40 if rows > 500 else 20
     top = min(high, len(edges) - 1)

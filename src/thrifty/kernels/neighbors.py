@@ -1,10 +1,10 @@
-"""Buying features row by row, each chosen by the nearest training rows.
+"""Buy features row by row, each chosen by the nearest training rows (Nan 2018, ch. 2).
 
-A row keeps its distances to all training rows and adds one coordinate at a time. The near rows of
-a step are searched among the rows within a bound: the K-th least distance among any K rows or more
-is no less than that among all, and rows that were near before the step give a close one. Rows as
-far as the K-th are near too, and counts are whole numbers: nothing depends on the order of the
-training rows or on how the work is divided.
+A row keeps its distances to all training rows and adds one coordinate at a time. Its neighbors
+after a step are searched among the training rows within a bound. The K-th least distance among
+any subset of at least K rows is such a bound, and the rows that were near before the step give a
+close one. Ties at the K-th distance all count as neighbors, and counts are integers: nothing
+depends on the order of the training rows or on how the work is divided.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Products of rows with vectors, row by row in one order of additions.
+"""Products of rows with vectors, summed in a fixed order.
 
-BLAS adds in an order that depends on how many rows it is given, so a row alone could differ from
-the same row in a batch. Here the sums over features run in the order of the features, and the
-loop over vectors, which are the columns of `across`, is the inner one that the compiler makes wide.
+BLAS adds in an order that depends on the number of rows, so a row alone could get another result
+than the same row in a batch. Here sums over features run in the order of the features. The inner
+loop runs over the vectors, which are the columns of `across`, so that the compiler can vectorize
+it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Random numbers inside kernels: a stream of 64 bits that depends on its seed alone.
+"""Random numbers inside kernels: a stream of 64-bit numbers that depends on its seed alone.
 
-SplitMix64 (G. Steele, D. Lea, C. Flood: Fast splittable pseudorandom number generators, 2014).
-Numba's own generator is one per thread, so what it draws would depend on the number of threads.
+The generator is SplitMix64 (Steele et al. 2014). Numba's own generator has one state per thread, so
+its numbers would depend on the number of threads.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Sending rows down a forest only as far as their answer needs.
+"""Send rows down a forest only until their prediction is settled.
 
-Row by row: every tree stands at a node, the first unfinished tree in the order names the next
-feature to buy, and what is bought moves every tree that waits for it. Bounds are integers, so
-they do not depend on the order in which trees moved.
+For every row, each tree stands at a node. The first unfinished tree in the given order names the
+next feature to buy, and the value moves every tree that waits for it. Bounds on the outputs are
+integers, so they do not depend on the order in which the trees moved.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The best split of one node on one feature, read off its histogram.
+"""The best split of one node on one feature, from its histogram.
 
-Gain is the reduction of the squared error, without the 1/2; prices do not enter here, as they
-are the same for every threshold of a feature.
+The gain is the reduction of the squared error, without the factor 1/2. Prices do not enter here:
+they are the same for every threshold of a feature.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def category_order(hist, slot, feature):
 def best_subset(hist, slot, feature, total, total_weight, lightest):
     """Gain and size of the best leading part of `category_order` to send left.
 
-    For squared error the best of all subsets is one of these (Fisher 1958; CART, sec. 9.4), as
-    long as no subset is too light to be a leaf.
+    For squared error the best of all subsets is one of these (Fisher 1958; Breiman et al. 1984,
+    sec. 9.4), as long as no subset is too light to be a leaf.
     """
     best, size = 0.0, -1
     left, weight = np.int64(0), np.int64(0)

@@ -1,8 +1,8 @@
-"""How many threads the kernels use, and the pool they run on.
+"""The number of threads that kernels may use, and the pool they run on.
 
-Kernels release the GIL, so plain Python threads suffice; Numba's own parallel layers
-break under fork or under concurrent callers. Work is always divided so that the result does
-not depend on the number of threads.
+Kernels release the GIL, so plain Python threads suffice; Numba's own parallel layers fail after a
+fork or with concurrent callers. Work is always divided so that the result does not depend on the
+number of threads.
 """
 
 from __future__ import annotations

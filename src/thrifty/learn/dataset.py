@@ -339,6 +339,15 @@ class ValidationSet:
         """Encode the same table by another schema, such as that of a model at hand."""
         return replace(self, schema=schema, X=schema.encode(self.table))
 
+    def matching(self, train: TrainingSet) -> Self:
+        """Return these rows with the schema and the classes of a training set."""
+        rows = self if self.schema == train.schema else self.encode_by(train.schema)
+        classes = train.classes
+        if classes is None or rows.classes is None or np.array_equal(classes, rows.classes):
+            return rows
+        codes = Labels(classes, np.empty(0, np.int64)).recode(rows.labels, len(rows))
+        return replace(rows, y=codes, classes=classes)
+
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Keep some of the rows."""
         clusters = None if self.clusters is None else self.clusters[rows]

@@ -105,7 +105,7 @@ def test_gini_is_not_monotone():
         (lambda: Polynomial([(1.0, (1, 1)), (1.0, (1, 1, 0))]), "one power for each class"),
         (lambda: Polynomial([(0.0, (1, 1))]), "above 0"),
         (lambda: Polynomial([(1.0, (-1, 1))]), "whole number"),
-        (lambda: Polynomial([(1.0, (2, 0))]), "pure rows mixed"),
+        (lambda: Polynomial([(1.0, (2, 0))]), "pure sets impure"),
     ],
 )
 def test_an_impurity_that_is_not_admissible_is_refused(make, words):

@@ -53,6 +53,7 @@ def test_bill_and_quality_are_those_of_the_model(points):
         assert point.quality == np.mean(point.model.predict(HELD[0]) == HELD[1])
 
 
+@pytest.mark.slow
 def test_a_point_is_what_fit_gives_at_its_penalty(points, theirs):
     for point in points[1 :: max(1, len(points) // 5)]:
         for solver in ("path", "cut"):

@@ -1,13 +1,12 @@
-"""A network of splits and pay nodes, and a flow on it, as arrays.
+"""The network of splits and pay nodes, a flow on it, and distances to deficits, as arrays.
 
-Splits stand in trees; a split needs its parent and its pay nodes, and a pay node may be needed by
+Splits form trees; a split needs its parent and its pay nodes, and a pay node may be needed by
 splits of many trees. Nodes 0..p-1 are the splits, p.. the pay nodes.
 
-How far it is from each node to a deficit: labels that tell excess where to go.
-
-Breadth first, backwards from the deficits. A pay node is far away from memory's point of view, so
-none is visited that need not be: splits next to a deficit find out themselves, and so do the last
-ones that are not reached yet.
+`measure` labels each node with its distance to a deficit, breadth-first and backward from the
+deficits; push-relabel sends excess along decreasing labels. Visiting a pay node is slow because it
+is scattered in memory, so as few as possible are visited: splits next to a deficit look for it
+themselves, and so do the last splits that have not been reached.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""One closure, or all of them: every best closure as the price of cost rises.
+"""One best closure, or all of them as the rate of exchange between worth and cost rises.
 
-With worth a(v) and cost b(v) >= 0, the weight of a node at the exchange rate mu is a - mu b. The
-best closures are nested: they shrink as mu rises. Divide and conquer finds them all. A block of
-nodes is first taken as one, worth nothing at mu = A / B. If at that mu some closure inside is
-worth more than nothing, the block falls apart into it, which leaves later, and the rest, which
-leaves sooner; else all of the block leaves at mu. All blocks of a level share one flow problem:
-an arc between two blocks carries nothing and is cut.
+With worth a(v) and cost b(v) >= 0, the weight of node v at rate mu is a - mu b. The best closures
+are nested: they shrink as mu rises (Gallo et al. 1989). Divide and conquer finds them all. A
+block of nodes is first treated as a whole, which is worth nothing at mu = A / B. If some closure
+inside it is worth more than nothing at that mu, the block is split into that closure, which
+leaves later, and the rest, which leaves sooner; otherwise the whole block leaves at mu. All
+blocks of one level share one flow problem: an arc between two blocks carries nothing and is cut.
 
-The flow runs in float64; whether a block falls apart is decided in whole numbers.
+The flow is computed in float64; whether a block splits is decided in integers.
 """
 
 from __future__ import annotations

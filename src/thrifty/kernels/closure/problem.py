@@ -1,11 +1,12 @@
-"""From a forest and the leaves that rows end in to the splits and arcs of a closure problem.
+"""Build a closure problem from a forest and the leaves that rows reach.
 
-Node arrays are of all trees together, children behind their parent; `parent` is -1 at a root.
-`leaves` (trees, n) tells where rows end.
+Node arrays cover all trees together, with children after their parent; `parent` is -1 at a root,
+and `leaves` (trees, n) are the leaves that rows reach.
 
-One step of the primal-dual: best prunings tree by tree for given duals, and where they clash.
-
-`beta` is the dual of every arc, what a split pays on its own for a pay node that it shares.
+`share_out`, `best_alone` and `clash` are one step of the primal-dual method (Nan 2018, ch. 4): the
+best pruning of each tree for given dual variables, and the slope of the dual where the trees
+disagree. `beta` is the dual variable of every arc: what a split pays on its own for a pay node that
+it shares with others.
 """
 
 from __future__ import annotations

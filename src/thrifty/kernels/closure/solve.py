@@ -1,11 +1,11 @@
-"""Maximum closure on a forest whose nodes pay: push-relabel without source and sink.
+"""Maximum closure by push-relabel without source and sink (Goldberg and Tarjan 1988).
 
-What a split is worth is excess, what a node costs is deficit, and excess flows to what its node
-needs: excess that finds no deficit any more belongs to the splits worth keeping. A flow is a flow
-whatever the costs are, so it serves again after they change.
+What a split is worth is excess and what a node costs is deficit. Excess flows toward what its
+node needs; excess that can reach no deficit belongs to the splits worth keeping. A flow remains
+valid when the costs change, so it can be reused.
 
-The amounts are int64 (exact) or float64; `dust` is the excess that counts as none, 0 for whole
-numbers. Labels are lower bounds on the distance to a deficit.
+Amounts are int64 (exact) or float64; `dust` is the excess that counts as none, 0 for integers.
+Labels are lower bounds on the distance to a deficit.
 """
 
 from __future__ import annotations

@@ -1,52 +1,74 @@
-"""A linear support vector machine with squared hinge, on a representation that changes a little.
+"""A linear SVM with squared hinge loss, and derivatives of the validation error through it.
 
-Its optimum is in closed form given its support vectors (Xu 2014, sec. 2.2.3): M [b, w] = z, where M is
-the weighted Gram matrix of the dimensions over the support vectors. Between two fits one
-dimension changes and few rows enter or leave the support, so M is mended and not computed anew.
+The optimum has a closed form given the support vectors (Xu 2014, sec. 2.2.3): M [b, w] = z, where M
+is the weighted Gram matrix of the dimensions over the support vectors. Between two fits one
+dimension changes and few rows enter or leave the support, so M is updated, not recomputed.
+
+The SVM is fitted to the training rows, and the error is counted on the validation rows. A change of
+the representation moves both; the first through the closed form (eqs. 2.25, 2.28-2.33). Two
+corrections of the thesis: the sigmoid in eq. 2.25 lacks the sign of the class, and eq. 2.32 lacks
+the factors `a` and mu. Finite differences agree with the corrected derivatives.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv
+from scipy.special import expit
 
-__all__ = ["HingeSvm"]
+__all__ = ["HingeSVM", "ValidationGradient", "soft_error", "validation_gradient"]
 
 Floats = NDArray[np.float64]
 
-STEPS = 50
-HALVINGS = 10
-# The bias is free; this keeps M regular when there are no support vectors.
-RIDGE = 1e-12
+# Active-set steps of one fit, and halvings of a step that would increase the objective.
+MAX_STEPS = 50
+MAX_HALVINGS = 10
+# The bias is not regularized; this keeps M regular when there are no support vectors.
+BIAS_RIDGE = 1e-12
+# Steepness of the sigmoid that approximates the 0-1 loss (a in eq. 2.25).
+STEEPNESS = 5.0
 
 
-class HingeSvm:
-    """Minimizes ``1/2 w'w + C/2 sum_i weight_i [1 - sign_i (w'phi_i + b)]_+^2`` (eq. 2.21, 2.26).
+class HingeSVM:
+    """Minimize ``1/2 w'w + C/2 sum_i weight_i [1 - sign_i (w'phi_i + b)]_+^2`` (eqs. 2.21, 2.26).
 
     A representation is an array (dimensions, n) whose first row is all ones, for the bias.
 
     Parameters
     ----------
-    sign : array (n,)
+    sign : array of shape (n,)
         Class of each row, -1 or 1.
-    weight : array (n,)
-        Weights of the rows (mu).
-    cost : float
-        C, which may be changed between fits.
+    weight : array of shape (n,)
+        Sample weights (mu).
+    C : float
+        Inverse regularization; may be changed between fits.
+
+    Attributes
+    ----------
+    beta : array of shape (dimensions,)
+        Bias, then the weights: [b, w].
+    outputs : array of shape (n,)
+        Decision values of the rows.
+    support : bool array of shape (n,)
+        Which rows are support vectors: those with a margin below 1.
 
     Examples
     --------
+    Two rows, at 0 and 4, are separated at 2 with margins of 1:
+
     >>> import numpy as np
-    >>> from thrifty.learn.anytime.hinge_svm import HingeSvm
-    >>> svm = HingeSvm(np.array([-1.0, 1.0]), np.ones(2), cost=1e6)
+    >>> from thrifty.learn.anytime.hinge_svm import HingeSVM
+    >>> svm = HingeSVM(np.array([-1.0, 1.0]), np.ones(2), C=1e6)
     >>> svm.fit(np.array([[1.0, 1.0], [0.0, 4.0]]))
     >>> svm.beta.round(3)
     array([-1. ,  0.5])
     """
 
-    def __init__(self, sign: Floats, weight: Floats, cost: float = 1.0) -> None:
-        self.sign, self.weight, self.cost = sign, weight, cost
+    def __init__(self, sign: Floats, weight: Floats, C: float = 1.0) -> None:
+        self.sign, self.weight, self.C = sign, weight, C
         self.beta: Floats = np.zeros(0)
         self.outputs: Floats = np.zeros(len(sign))
         self.support = np.ones(len(sign), dtype=bool)
@@ -54,90 +76,162 @@ class HingeSvm:
         self._z: Floats = np.zeros(0)
 
     def fit(self, phi: Floats, changed: int | None = None) -> None:
-        """Go to the optimum for `phi`; with `changed`, only that dimension is not as before."""
-        self._widen(len(phi))
+        """Find the optimum for `phi` (dimensions, n), starting from the present one.
+
+        With `changed`, only that dimension may differ from the last fit. Dimensions that are new
+        start with weight 0.
+        """
+        added = len(phi) - len(self.beta)
+        if added:
+            self.beta = np.append(self.beta, np.zeros(added))
+            self._z = np.append(self._z, np.zeros(added))
+            self._gram = np.pad(self._gram, (0, added))
         if changed is None:
-            self._start(phi)
+            rows = np.flatnonzero(self.support)
+            chosen = phi[:, rows]
+            weighted = chosen * self.weight[rows]
+            self._gram, self._z = weighted @ chosen.T, weighted @ self.sign[rows]
         else:
-            self._renew(phi, changed)
+            weighted = np.where(self.support, self.weight * phi[changed], 0.0)
+            self._gram[changed] = self._gram[:, changed] = phi @ weighted
+            self._z[changed] = weighted @ self.sign
+        # A changed dimension whose weight is still 0 leaves the outputs as they are.
         if changed is None or self.beta[changed] != 0.0:
-            self.outputs = self.beta @ phi  # as they were, where the weight is 0 so far
-        now = self.value(self.beta, self.outputs)
-        for _ in range(STEPS):
-            goal = self.solve(self._z)
-            step, now = self._advance(goal, goal @ phi, now)
-            settled = not self._exchange(phi, self.sign * self.outputs < 1.0)
-            if step == 0.0 or (settled and step == 1.0):
+            self.outputs = self.beta @ phi
+        objective = self.value(self.beta, self.outputs)
+        for _ in range(MAX_STEPS):
+            optimum = self.solve(self._z)
+            step, objective = self._move_toward(optimum, optimum @ phi, objective)
+            support = self.sign * self.outputs < 1.0
+            rows = np.flatnonzero(support != self.support)
+            if len(rows):  # add the rows that enter the support to M and z, subtract the others
+                chosen = phi[:, rows]
+                weighted = chosen * np.where(support[rows], self.weight[rows], -self.weight[rows])
+                self._gram += weighted @ chosen.T
+                self._z += weighted @ self.sign[rows]
+                self.support = support
+            if step == 0.0 or (step == 1.0 and not len(rows)):
                 return
 
-    def copy(self) -> HingeSvm:
-        """The same machine, to come back to."""
-        other = HingeSvm(self.sign, self.weight, self.cost)
+    def copy(self) -> HingeSVM:
+        """Return a copy that later fits of this SVM do not change."""
+        other = HingeSVM(self.sign, self.weight, self.C)
+        # These three are replaced by a fit, the others are changed in place.
         other.beta, other.outputs, other.support = self.beta, self.outputs, self.support
         other._gram, other._z = self._gram.copy(), self._z.copy()
         return other
 
-    def solve(self, right: Floats) -> Floats:
-        """Multiply by the inverse of M (eq. 2.31)."""
+    def solve(self, rhs: Floats) -> Floats:
+        """Return the inverse of M times `rhs` (dimensions,) (eq. 2.31)."""
         matrix = self._gram.copy()
-        matrix.flat[:: len(matrix) + 1] += 1.0 / self.cost
-        matrix[0, 0] += RIDGE * self.weight.sum() - 1.0 / self.cost
-        _, solution, failed = dposv(matrix, right)
-        # Rounding may have cost a nearly singular M its last bit of definiteness.
-        return np.asarray(np.linalg.solve(matrix, right) if failed else solution)
+        matrix.flat[:: len(matrix) + 1] += 1.0 / self.C
+        matrix[0, 0] += BIAS_RIDGE * self.weight.sum() - 1.0 / self.C
+        _, solution, failed = dposv(matrix, rhs)
+        # Rounding may make a nearly singular M indefinite.
+        return np.asarray(np.linalg.solve(matrix, rhs) if failed else solution)
 
     def value(self, beta: Floats, outputs: Floats) -> float:
-        """The objective at `beta`, whose outputs on the rows are `outputs`."""
+        """Return the objective at `beta`, whose decision values are `outputs` (n,)."""
         slack = np.maximum(0.0, 1.0 - self.sign * outputs)
         loss = float(np.sum(self.weight * slack * slack))
-        return 0.5 * float(beta[1:] @ beta[1:]) + 0.5 * self.cost * loss
+        return 0.5 * float(beta[1:] @ beta[1:]) + 0.5 * self.C * loss
 
-    def _advance(self, goal: Floats, outputs: Floats, now: float) -> tuple[float, float]:
-        """Go to `goal`, or part of the way if the objective, `now`, would not fall.
+    def _move_toward(self, optimum: Floats, outputs: Floats, before: float) -> tuple[float, float]:
+        """Move to `optimum`, or part of the way if that would increase the objective.
 
-        Going from one set of support vectors to the optimum of another may overshoot. Returns
-        the share of the way and the objective there.
+        The optimum for one set of support vectors may overshoot, as other rows become support
+        vectors on the way. Sets `beta` and `outputs`; returns the share of the way and the
+        objective there.
         """
-        start, first, step = self.beta, self.outputs, 1.0
-        for _ in range(HALVINGS):
+        start, start_outputs, step = self.beta, self.outputs, 1.0
+        for _ in range(MAX_HALVINGS):
             if step < 1.0:
-                outputs = (first + outputs) / 2.0
-            beta = goal if step == 1.0 else start + step * (goal - start)
+                outputs = (start_outputs + outputs) / 2.0
+            beta = optimum if step == 1.0 else start + step * (optimum - start)
             value = self.value(beta, outputs)
-            if value <= now:
+            if value <= before:
                 self.beta, self.outputs = beta, outputs
                 return step, value
             step /= 2.0
-        return 0.0, now
+        return 0.0, before
 
-    def _widen(self, dimensions: int) -> None:
-        """Room for further dimensions, of weight 0 so far."""
-        more = dimensions - len(self.beta)
-        if more:
-            self.beta = np.append(self.beta, np.zeros(more))
-            self._z = np.append(self._z, np.zeros(more))
-            self._gram = np.pad(self._gram, (0, more))
 
-    def _start(self, phi: Floats) -> None:
-        rows = np.flatnonzero(self.support)
-        chosen = phi[:, rows]
-        weighted = chosen * self.weight[rows]
-        self._gram, self._z = weighted @ chosen.T, weighted @ self.sign[rows]
+def soft_error(outputs: Floats, sign: Floats, weight: Floats) -> float:
+    """Return the weight of the misclassified rows, counted by a sigmoid (eq. 2.25)."""
+    return float(np.sum(weight * expit(-STEEPNESS * sign * outputs)))
 
-    def _renew(self, phi: Floats, changed: int) -> None:
-        """Mend what depends on one dimension."""
-        weighted = np.where(self.support, self.weight * phi[changed], 0.0)
-        self._gram[changed] = self._gram[:, changed] = phi @ weighted
-        self._z[changed] = weighted @ self.sign
 
-    def _exchange(self, phi: Floats, support: NDArray[np.bool_]) -> bool:
-        """Take rows into the support and out of it; say whether there were any."""
-        rows = np.flatnonzero(support != self.support)
-        if not len(rows):
-            return False
-        chosen = phi[:, rows]
-        weighted = chosen * np.where(support[rows], self.weight[rows], -self.weight[rows])
-        self._gram += weighted @ chosen.T
-        self._z += weighted @ self.sign[rows]
-        self.support = support
-        return True
+@dataclass(frozen=True, eq=False)
+class ValidationGradient:
+    """Derivatives of the soft error on m validation rows, at an SVM fitted to n training rows.
+
+    Those with respect to the representation are of rank two, so they are kept as factors.
+
+    Parameters
+    ----------
+    outputs : array of shape (n + m,)
+        Decision values, training rows first.
+    beta : array of shape (dimensions,)
+        Bias and weights of the SVM.
+    adjoint : array of shape (dimensions,)
+        Inverse of M times the derivative with respect to [b, w].
+    residual : array of shape (n,)
+        Weighted residuals of the support vectors; 0 for the other training rows.
+    adjoint_output : array of shape (n,)
+        Weighted outputs that `adjoint` would give the support vectors.
+    by_output : array of shape (m,)
+        Derivative with respect to the decision value of each validation row (eq. 2.32).
+    c_gradient : float
+        Derivative with respect to C (eq. 2.33).
+    """
+
+    outputs: Floats
+    beta: Floats
+    adjoint: Floats
+    residual: Floats
+    adjoint_output: Floats
+    by_output: Floats
+    c_gradient: float
+
+    def by_dimension(self, dimension: int) -> Floats:
+        """Return the derivative (n + m,) with respect to one dimension (eqs. 2.29-2.31)."""
+        weight, adjoint = self.beta[dimension], self.adjoint[dimension]
+        train = adjoint * self.residual - weight * self.adjoint_output
+        return np.concatenate([train, weight * self.by_output])
+
+
+def validation_gradient(
+    svm: HingeSVM,
+    phi: Floats,
+    validation_phi: Floats,
+    validation_sign: Floats,
+    validation_weight: Floats,
+) -> ValidationGradient:
+    """Differentiate the soft error on the validation rows through the fitted SVM.
+
+    Parameters
+    ----------
+    svm : HingeSVM
+        At its optimum for `phi`.
+    phi : array of shape (dimensions, n)
+        Representation of the training rows.
+    validation_phi : array of shape (dimensions, m)
+        Representation of the validation rows.
+    validation_sign, validation_weight : arrays of shape (m,)
+        Their classes, -1 or 1, and sample weights.
+    """
+    outputs = svm.beta @ validation_phi
+    wrong = expit(-STEEPNESS * validation_sign * outputs)
+    by_output = -STEEPNESS * validation_weight * validation_sign * wrong * (1.0 - wrong)
+    # The adjoint method: one linear system for the derivatives of all rows and dimensions.
+    adjoint = svm.solve(validation_phi @ by_output)
+    support_weight = np.where(svm.support, svm.weight, 0.0)
+    return ValidationGradient(
+        outputs=np.concatenate([svm.outputs, outputs]),
+        beta=svm.beta,
+        adjoint=adjoint,
+        residual=support_weight * (svm.sign - svm.outputs),
+        adjoint_output=support_weight * (adjoint @ phi),
+        by_output=by_output,
+        c_gradient=float(adjoint[1:] @ svm.beta[1:]) / svm.C**2,
+    )

@@ -1,10 +1,4 @@
-"""Learning an anytime representation (Xu 2014, algorithm 4): the same loops, one machine a class.
-
-Moments of a training become the stages of a frozen model.
-
-The trees of a stage are those of the stage before and more, so that a stage reads what the one
-before has read. Only their weights differ: those of the stage's own machine, calibrated.
-"""
+"""The outer loop of AFR (Xu 2014, algorithm 4), and the checkpoints that become its stages."""
 
 from __future__ import annotations
 
@@ -14,178 +8,149 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs import BoundPrices
-from thrifty.learn.anytime.representation import Machine
+from thrifty.learn.anytime.representation import Representation, RowSplit
 from thrifty.learn.anytime.trees import DimensionTrees
-from thrifty.learn.calibration import Scaling, platt
-from thrifty.model import Forest
-from thrifty.model.forest.nodes import INDEX, empty_nodes, is_leaf
+from thrifty.learn.boosting.grower import Grower
 
-__all__ = ["Snapshot", "affordable_rung", "moderate", "prior", "stage", "train"]
+__all__ = ["Checkpoint", "Checkpoints", "penalty_schedule", "train_representations"]
 
 Floats = NDArray[np.float64]
 
+# The penalty is halved this many times, in two steps each, and is 0 in the end. Smaller steps are
+# better: of two features that are both worth their price at the next penalty, the one with the
+# larger gain is bought, not the one with the larger gain per price.
+HALVINGS = 13
+STEPS_PER_HALVING = 2
+# The first penalty, as a share of the largest at which a first split is worth its price.
+FIRST_PENALTY_SHARE = 0.75
 
-class Snapshot(NamedTuple):
-    """The model at one moment: the first `trees` trees and the weights of their dimensions.
 
-    `outputs` are those of each machine on the held-out rows.
+def penalty_schedule(
+    grower: Grower, split: RowSplit, codes: Sequence[int], first: float | None
+) -> list[float]:
+    """Return the decreasing penalties (lambda, line 15); the last one is 0.
+
+    Parameters
+    ----------
+    grower : Grower
+        Has bought nothing yet; nothing is bought here.
+    split : RowSplit
+    codes : sequence of int
+        Codes of the classes that have a representation.
+    first : float or None
+        The first penalty. By default 0.75 times the largest at which a split is worth its price.
     """
-
-    trees: int
-    betas: tuple[Floats, ...]
-    outputs: tuple[Floats, ...]
-    bought: NDArray[np.uint8]
-    loss: float
-
-
-class _Album:
-    """The best moment of each set of bought features, in the order they were bought."""
-
-    def __init__(self, trees: DimensionTrees, machines: Sequence[Machine]) -> None:
-        self.trees, self.machines = trees, machines
-        self.snapshots: list[Snapshot] = []
-
-    def take(self) -> None:
-        """Keep this moment if it is the first, or the best, with what is bought now."""
-        betas = tuple(machine.svm.beta for machine in self.machines)
-        outputs = tuple(machine.held_outputs for machine in self.machines)
-        loss = sum(machine.loss for machine in self.machines)
-        mark = self.trees.mark()
-        if self.snapshots and np.array_equal(self.snapshots[-1].bought, mark.bought):
-            if self.snapshots[-1].loss <= loss:
-                return
-            self.snapshots.pop()
-        self.snapshots.append(Snapshot(mark.trees, betas, outputs, mark.bought, loss))
-
-    def settle(self) -> None:
-        """Forget moments whose trees were taken back."""
-        while self.snapshots and self.snapshots[-1].trees > self.trees.count:
-            self.snapshots.pop()
-        self.take()
+    if first is None:
+        prices = grower.purchases.total_due(grower.weight)
+        priced = prices > 0
+        largest = 0.0
+        for code in codes:
+            sign = np.where(split.rows.y[split.growing] == code, 1.0, -1.0)
+            mean = np.average(sign, weights=split.rows.weights[split.growing])
+            gain_per_price = grower.gains(sign - mean)[priced] / (2.0 * prices[priced])
+            largest = max(largest, float(gain_per_price.max(initial=0.0)))
+        first = FIRST_PENALTY_SHARE * largest
+    if first <= 0:
+        return [0.0]
+    steps = range(STEPS_PER_HALVING * HALVINGS + 1)
+    return [*(first / 2.0 ** (k / STEPS_PER_HALVING) for k in steps), 0.0]
 
 
-def train(
+def train_representations(
     trees: DimensionTrees,
-    machines: Sequence[Machine],
+    representations: Sequence[Representation],
     penalties: Sequence[float],
-    dimensions: int,
-    rounds: int,
-) -> list[Snapshot]:
-    """Widen and refine every machine at each penalty; the best moments, cheapest first.
+    max_dimensions: int,
+    max_trees: int,
+) -> list[Checkpoint]:
+    """Run algorithm 4: at each penalty, add dimensions to every representation and refine them.
 
-    A moment that a cheaper one equals on the held-out rows is left out.
+    Modifies the trees and the representations.
+
+    Parameters
+    ----------
+    trees : DimensionTrees
+    representations : sequence of Representation
+        One for each class, or one for two classes; they share `trees`.
+    penalties : sequence of float
+        Decreasing (lambda).
+    max_dimensions : int
+        Dimensions that each representation may gain at each penalty (S).
+    max_trees : int
+        Trees that may be added to each new dimension (T).
+
+    Returns
+    -------
+    list of Checkpoint
+        The first has bought nothing. Each has bought more, and has a smaller early stopping loss,
+        than the one before.
     """
-    album = _Album(trees, machines)
-    album.take()
+    checkpoints = Checkpoints(trees, representations)
+    checkpoints.save()
     for penalty in penalties:
         trees.set_penalty(penalty)
-        before = trees.count
-        for machine in machines:
-            _improve(machine, album, dimensions, rounds)
-        if trees.count == before and not trees.bought.due().any():
-            break  # all is bought, so a smaller penalty would change nothing
-    return _falling(album.snapshots)
+        count = trees.count
+        for representation in representations:
+            first = representation.n_dimensions
+            for _ in representation.add_dimensions(max_dimensions):
+                checkpoints.save()
+            checkpoints.drop_undone()
+            for dimension in range(first, representation.n_dimensions):
+                for _ in representation.refine(dimension, max_trees):
+                    checkpoints.save()
+        if trees.count == count and not trees.purchases.due().any():
+            break  # everything is bought, so a smaller penalty would change nothing
+    return checkpoints.improvements()
 
 
-def _improve(machine: Machine, album: _Album, dimensions: int, rounds: int) -> None:
-    """New dimensions at the penalty of the day, and trees added to each."""
-    first = machine.size
-    for _ in machine.widen(dimensions):
-        album.take()
-    album.settle()
-    for dimension in range(first, machine.size):
-        for _ in machine.refine(dimension, rounds):
-            album.take()
+class Checkpoint(NamedTuple):
+    """The model at one time of the training."""
+
+    trees: int
+    """Number of trees so far; later trees do not belong to it."""
+
+    betas: tuple[Floats, ...]
+    """Bias and weights of each SVM."""
+
+    outputs: tuple[Floats, ...]
+    """Decision values of each SVM for the early stopping rows."""
+
+    bought: NDArray[np.uint8]
+    """(d,): 1 for each feature that was bought."""
+
+    loss: float
+    """Early stopping loss, summed over the SVMs."""
 
 
-def _falling(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
-    kept = list(snapshots[:1])
-    for snapshot in snapshots[1:]:
-        if snapshot.loss < kept[-1].loss:
-            kept.append(snapshot)
-    return kept
+class Checkpoints:
+    """The best checkpoint of each set of bought features, in the order of purchase."""
 
+    def __init__(self, trees: DimensionTrees, representations: Sequence[Representation]) -> None:
+        self.trees, self.representations = trees, representations
+        self.saved: list[Checkpoint] = []
 
-# A model with more stages than this keeps the best that each of so many budgets pays for.
-STAGES = 40
-TINY = 1e-12
+    def save(self) -> None:
+        """Save the present state if it is the first, or the best, with these features."""
+        loss = sum(representation.loss for representation in self.representations)
+        trees, bought = self.trees.checkpoint()
+        if self.saved and np.array_equal(self.saved[-1].bought, bought):
+            if self.saved[-1].loss <= loss:
+                return
+            self.saved.pop()
+        betas = tuple(representation.svm.beta for representation in self.representations)
+        outputs = tuple(representation.stopping_outputs for representation in self.representations)
+        self.saved.append(Checkpoint(trees, betas, outputs, bought, loss))
 
+    def drop_undone(self) -> None:
+        """Drop checkpoints with trees that have been undone, and save the present state."""
+        while self.saved and self.saved[-1].trees > self.trees.count:
+            self.saved.pop()
+        self.save()
 
-def prior(shares: Floats, n_features: int) -> Forest:
-    """What is answered before anything is bought: the shares of the classes."""
-    logs = np.log(np.clip(shares, TINY, 1.0))
-    base, link = (logs[1:] - logs[0], "sigmoid") if len(shares) == 2 else (logs, "softmax")
-    none = np.zeros(0, dtype=np.int64)
-    return Forest(empty_nodes(0), np.zeros((0, 1)), none, none, base, link, n_features)
-
-
-def stage(
-    trees: Forest, snapshot: Snapshot, codes: NDArray[np.int64], weight: Floats, classes: int
-) -> Forest:
-    """The forest of one moment, calibrated on the held-out rows: their classes and weights.
-
-    Output ``k * room + s`` of `trees` is dimension s of machine k.
-    """
-    room = len(trees.base) // len(snapshot.betas)
-    coefficients = np.zeros((len(snapshot.betas), room))
-    for row, beta in zip(coefficients, snapshot.betas, strict=True):
-        row[: len(beta)] = beta
-    scaling = platt(np.column_stack(snapshot.outputs), codes, weight, classes)
-    return _weighted(trees.prefix(snapshot.trees), coefficients, scaling)
-
-
-def moderate(snapshots: Sequence[Snapshot], prices: BoundPrices) -> list[Snapshot]:
-    """All of the moments, or the best that each of a geometric range of budgets pays for."""
-    if len(snapshots) <= STAGES:
-        return list(snapshots)
-    bills = prices.bill(np.array([snapshot.bought > 0 for snapshot in snapshots]))
-    least = bills[bills > 0].min()
-    # Multiples of the least price: the choice does not depend on the unit.
-    budgets = np.geomspace(1.0, bills[-1] / least, STAGES - 1) * (1.0 + TINY)
-    chosen = np.unique([0, *np.searchsorted(bills / least, budgets, side="right") - 1])
-    return [snapshots[k] for k in chosen]
-
-
-def affordable_rung(
-    rungs: Sequence[Forest], prices: BoundPrices, X: NDArray[np.floating], budget: float
-) -> NDArray[np.int64]:
-    """Last stage that each row comes to without ever risking more than its budget.
-
-    A row goes on to a stage if all that the new trees may read, and that it has not bought,
-    can be paid from what it has left: which of it they will read is not known before.
-    """
-    used = np.zeros((len(X), rungs[0].n_features), dtype=bool)
-    rung, rows = np.zeros(len(X), dtype=np.int64), np.arange(len(X))
-    nodes = evaluations = 0
-    for number, forest in enumerate(rungs):
-        evaluations += forest.most_evaluations
-        most = prices.bill(used[rows] | _support(forest, nodes), evaluations)
-        rows, nodes = rows[most <= budget], len(forest.nodes)
-        if not len(rows):
-            break
-        rung[rows], used[rows] = number, forest.used(X[rows])
-    return rung
-
-
-def _support(forest: Forest, first: int) -> NDArray[np.bool_]:
-    """What splits from node `first` on may read."""
-    nodes = forest.nodes[first:]
-    support = np.zeros(forest.n_features, dtype=bool)
-    support[nodes["feature"][~is_leaf(forest.nodes)[first:]] & INDEX] = True
-    return support
-
-
-def _weighted(trees: Forest, coefficients: Floats, scaling: Scaling) -> Forest:
-    sizes = np.diff(trees.roots, append=len(trees.nodes))
-    factor = np.repeat(coefficients.ravel()[trees.outputs] * scaling.scale, sizes)
-    return Forest(
-        nodes=trees.nodes,
-        values=trees.values * factor[:, np.newaxis],
-        roots=trees.roots,
-        outputs=trees.outputs // coefficients.shape[1],
-        base=coefficients[:, 0] * scaling.scale + scaling.offset,
-        link="sigmoid" if len(coefficients) == 1 else "softmax",
-        n_features=trees.n_features,
-        subsets=trees.subsets,
-    )
+    def improvements(self) -> list[Checkpoint]:
+        """Return the first checkpoint, and each with a smaller loss than all before it."""
+        kept = self.saved[:1]
+        for checkpoint in self.saved[1:]:
+            if checkpoint.loss < kept[-1].loss:
+                kept.append(checkpoint)
+        return kept

@@ -1,4 +1,4 @@
-"""The trees of all dimensions of all machines, in the order they are grown, from one purse."""
+"""The trees of all representations, in the order they are grown; they share their purchases."""
 
 from __future__ import annotations
 
@@ -10,52 +10,60 @@ from numpy.typing import NDArray
 from thrifty.kernels.descent import follow
 from thrifty.learn.boosting.ensemble import ForestBuilder
 from thrifty.learn.boosting.grower import Grower
-from thrifty.learn.boosting.purchases import Bought
-from thrifty.learn.folds import Lots, half
+from thrifty.learn.folds import sample_half
+from thrifty.learn.purchases import Purchases
 from thrifty.model import Forest
 
-__all__ = ["DimensionTrees", "Mark"]
+__all__ = ["DimensionTrees", "TreeCheckpoint"]
 
 
-class Mark(NamedTuple):
-    """A moment to go back to: how many trees there were, and what was bought."""
+class TreeCheckpoint(NamedTuple):
+    """A state of `DimensionTrees` that can be restored."""
 
     trees: int
+    """Number of trees."""
+
     bought: NDArray[np.uint8]
+    """(d,): 1 for each feature that was bought."""
 
 
 class DimensionTrees:
-    """Grows trees, each for one dimension, and can take the last ones back.
+    """Grow trees, each for one dimension of one representation, and undo the last ones.
 
     Parameters
     ----------
     grower : Grower
-        Grows on the rows that are learnt from.
-    aside : array (d, rows) of uint8
-        Bins of the rows that are only watched; they follow the others in every output.
+        Grows on the training and validation rows.
+    stopping_bins : uint8 array of shape (d, m)
+        Bins of the early stopping rows, which follow the other rows in every output.
     learning_rate : float
-        Share of each tree that is added to its dimension (eta).
-    lots : array (rows,) of uint64
-        Lots of the rows that are learnt from.
+        Factor for each tree (eta).
+    row_hash : uint64 array of shape (n,)
+        Hashes of the training and validation rows, for subsampling.
     """
 
     def __init__(
-        self, grower: Grower, aside: NDArray[np.uint8], learning_rate: float, lots: Lots
+        self,
+        grower: Grower,
+        stopping_bins: NDArray[np.uint8],
+        learning_rate: float,
+        row_hash: NDArray[np.uint64],
     ) -> None:
-        self.grower, self.aside, self.learning_rate = grower, aside, learning_rate
-        self.lots = lots
+        self.grower, self.stopping_bins, self.learning_rate = grower, stopping_bins, learning_rate
+        self.row_hash = row_hash
         self.builder = ForestBuilder(grower.binned)
-        d, n = aside.shape
-        self._followed = (
-            np.empty(n, np.int64),
-            np.zeros((n, d), dtype=bool),
-            np.empty(n + 1, np.int64),
+        d, m = stopping_bins.shape
+        # Buffers of `follow`: leaf of each row, features it read, and scratch space.
+        self._follow_buffers = (
+            np.empty(m, np.int64),
+            np.zeros((m, d), dtype=bool),
+            np.empty(m + 1, np.int64),
         )
 
     @property
-    def bought(self) -> Bought:
-        """What is paid for."""
-        return self.grower.bought
+    def purchases(self) -> Purchases:
+        """What the trees have bought."""
+        return self.grower.purchases
 
     @property
     def count(self) -> int:
@@ -63,40 +71,45 @@ class DimensionTrees:
         return len(self.builder.nodes)
 
     def set_penalty(self, penalty: float) -> None:
-        """Gain that a unit of price must bring from now on (lambda)."""
-        self.grower.rate = 2.0 * penalty
+        """Set the gain that one unit of price must bring from now on (lambda)."""
+        self.grower.penalty = penalty
 
-    def sampled(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The target on half of the rows, drawn anew for each tree; twice, so that its mean stays.
+    def subsample(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the target (n,) doubled on half of the rows, and 0 on the others.
 
-        Trees for the same penalties on the same rows would be nearly the same trees.
+        Every tree has another half, because trees for nearly the same penalties on the same rows
+        would be nearly the same trees. Doubling keeps the mean.
         """
-        return target * (2.0 * half(self.lots, self.count))
+        return target * (2.0 * sample_half(self.row_hash, self.count))
 
     def grow(self, target: NDArray[np.float64], column: int, out: NDArray[np.float64]) -> bool:
-        """Fit a tree to `target` for one column and add it to `out`; False if nothing pays."""
+        """Fit a tree to `target` (n,) for one output column, and add its values to `out` (n + m,).
+
+        Returns False, and changes nothing, if no split is worth its price.
+        """
         growth = self.grower.grow(target)
         if growth.count[0] <= 1:
             return False
         values = self.learning_rate * self.grower.values(target, None, 0.0)
-        learnt = len(target)
-        self.grower.add(values, out[:learnt])
-        follow(self.aside, growth.left, growth.feature, growth.goes_left, *self._followed)
-        out[learnt:] += values[self._followed[0]]
+        n = len(target)
+        self.grower.add(values, out[:n])
+        buffers = self._follow_buffers
+        follow(self.stopping_bins, growth.left, growth.feature, growth.goes_left, *buffers)
+        out[n:] += values[buffers[0]]
         self.builder.add(growth, values, column)
         return True
 
-    def mark(self) -> Mark:
-        """This moment."""
-        return Mark(self.count, self.bought.features.copy())
+    def checkpoint(self) -> TreeCheckpoint:
+        """Return the present state."""
+        return TreeCheckpoint(self.count, self.purchases.features.copy())
 
-    def back_to(self, mark: Mark) -> None:
-        """Forget what was grown and bought since."""
-        if self.count > mark.trees:
-            self.builder.drop(self.count - mark.trees)
+    def restore(self, checkpoint: TreeCheckpoint) -> None:
+        """Drop the trees and the purchases made since a checkpoint."""
+        if self.count > checkpoint.trees:
+            self.builder.drop(self.count - checkpoint.trees)
         # In place: the grower holds the same array.
-        self.bought.features[:] = mark.bought
+        self.purchases.features[:] = checkpoint.bought
 
     def freeze(self, columns: int) -> Forest:
-        """All trees, as a forest with one output for each column."""
+        """Return all trees as a forest with one output for each column."""
         return self.builder.freeze(np.zeros(columns), "sum")

@@ -1,59 +1,66 @@
-"""AdaBoostRS: trees of AdaBoost drawn by lot, cheap ones more often (L. Reyzin, ICML 2011).
+"""AdaBoostRS: a random sample of AdaBoost's trees, in which cheap ones are drawn more often.
 
-The vote of all trees is estimated from a few: each draw takes a tree with a probability that is
-proportional to its weight in the vote over its price, and speaks for all of them.
+The vote of all trees is estimated from a few (L. Reyzin, ICML 2011): each draw takes a tree with a
+probability proportional to its vote weight divided by its price. Dividing the vote by that
+probability makes the estimate unbiased.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from thrifty.costs import Prices
+from thrifty.learn._sklearn import Interval
 from thrifty.learn.adopt.adopting import read
-from thrifty.learn.baselines.base import Knob, Learner, Rival, Task
-from thrifty.learn.baselines.boosted import joined
-from thrifty.learn.budget_forest.grower import constant_forest
+from thrifty.learn.baselines.base import BaselineClassifier, FittedPath, Knob, normalized_weights
+from thrifty.learn.baselines.boosted import concatenate_forests
+from thrifty.learn.dataset import TrainingSet
 from thrifty.model import Forest, Frozen
 
 __all__ = ["AdaBoostRSClassifier"]
 
 Floats = NDArray[np.float64]
-POINTS = 16
-# What is free counts as this share of a mean price, so that its probability is finite.
-FLOOR = 1e-3
-# A tree without errors speaks as if it had this share of them.
-FEWEST_ERRORS = 1e-6
+
+# Numbers of draws on a path; the largest is this many times the number of trees.
+N_POINTS = 16
+MAX_DRAWS_PER_TREE = 10
+# A free tree counts as this share of the mean price, so that its probability is finite.
+MIN_PRICE_SHARE = 1e-3
+# A tree without errors gets the vote of one with this error rate.
+MIN_ERROR = 1e-6
+# A tree is no better than chance if it gains less than this.
+CHANCE_TOL = 1e-12
 
 
-class AdaBoostRSClassifier(Rival):
-    """A sample of the trees of AdaBoost.
+class AdaBoostRSClassifier(BaselineClassifier):
+    """A random sample of the trees of AdaBoost (Reyzin 2011).
 
-    Simplified: trees are drawn once, when the model is learnt, where the paper draws anew for each
-    example until its budget is spent; so all rows are answered by the same trees, and a tree that
-    is drawn again is evaluated once and counts twice.
+    One simplification: trees are drawn once, in `fit`, while the paper draws anew for each example
+    until its budget is spent. All rows get the same trees, and a tree that is drawn twice is
+    evaluated once and counts twice.
 
     Parameters
     ----------
     prices : Prices, optional
-        What features and evaluations of trees cost; one unit a feature when left out.
+        What features and evaluations of trees cost; by default one unit per feature.
     draws : int or None
-        How many trees are drawn; None keeps every tree with its own vote.
+        Number of draws; None keeps every tree with its own vote.
     n_estimators : int
         Rounds of AdaBoost.
     max_depth : int
-        Largest number of questions on the way to a leaf.
+        Largest depth of a tree.
     class_weight : dict, "balanced" or None
         Weights of the classes.
     random_state : int, RandomState or None
-        Draws the trees.
+        Seeds the trees and the draws.
 
     Examples
     --------
@@ -62,12 +69,12 @@ class AdaBoostRSClassifier(Rival):
     >>> X = np.random.default_rng(0).normal(size=(300, 4))
     >>> y = (X.sum(axis=1) > 0).astype(int)
     >>> model = AdaBoostRSClassifier(draws=5, random_state=0).fit(X, y)
-    >>> len(model.model_.roots) <= 5
-    True
+    >>> len(model.model_.roots)  # five draws, no tree twice
+    5
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Rival._parameter_constraints,
+        **BaselineClassifier._parameter_constraints,
         "draws": [Interval(Integral, 1, None, closed="left"), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_depth": [Interval(Integral, 1, None, closed="left")],
@@ -93,86 +100,101 @@ class AdaBoostRSClassifier(Rival):
     def _knob(self) -> Knob:
         return {"draws": None if self.draws is None else int(self.draws)}
 
-    def _learner(self, task: Task) -> Learner:
+    def _fit_path(self, train: TrainingSet) -> FittedPath:
         random = check_random_state(self.random_state)
-        votes = _adaboost(task, self.n_estimators, self.max_depth, random)
-        return _Draws(task, votes, random.randint(np.iinfo(np.int32).max))
+        voters = self._train_adaboost(train, random)
+        seed = random.randint(np.iinfo(np.int32).max)
+        votes = np.array([voter.vote for voter in voters])
+        # The price of a tree is that of all features it may read, and of its evaluation.
+        prices = np.array(
+            [float(train.prices.bill(tree.support[np.newaxis], 1)[0]) for tree, _ in voters]
+        )
+        prices = np.maximum(prices, MIN_PRICE_SHARE * prices.mean()) if prices.any() else prices + 1
+        probabilities = votes / prices / np.sum(votes / prices)
+        trees = [voter.tree for voter in voters]
+        return _AdaBoostSample(train, trees, votes, probabilities, seed)
+
+    def _train_adaboost(self, train: TrainingSet, random: RandomState) -> list[_Voter]:
+        """Run SAMME, which for two classes is AdaBoost."""
+        voters, weight, n_classes = list[_Voter](), normalized_weights(train), train.n_classes
+        for _ in range(self.n_estimators):
+            seed = random.randint(np.iinfo(np.int32).max)
+            tree = DecisionTreeClassifier(max_depth=self.max_depth, random_state=seed)
+            tree.fit(train.X, train.y, sample_weight=weight)
+            wrong = tree.predict(train.X) != train.y
+            error = float(weight @ wrong)
+            if error >= 1.0 - 1.0 / n_classes - CHANCE_TOL or tree.tree_.node_count == 1:
+                break
+            vote = np.log1p(-error) - np.log(max(error, MIN_ERROR)) + np.log(n_classes - 1.0)
+            voters.append(_Voter(read(tree).forest, float(vote)))
+            if error < MIN_ERROR:
+                break
+            weight = weight * np.where(wrong, np.exp(vote), 1.0)
+            weight /= weight.sum()
+        return voters
 
 
-class _Vote(NamedTuple):
-    """A tree, as the share of each class at its nodes, and its weight in the vote."""
+class _Voter(NamedTuple):
+    """A tree, whose nodes have class shares as values, and the weight of its vote."""
 
     tree: Forest
-    weight: float
+    vote: float
 
 
-def _adaboost(task: Task, rounds: int, depth: int, random: Any) -> list[_Vote]:
-    """SAMME, which is AdaBoost where there are two classes."""
-    votes, weight, k = list[_Vote](), task.weights, task.n_classes
-    for _ in range(rounds):
-        seed = random.randint(np.iinfo(np.int32).max)
-        tree = DecisionTreeClassifier(max_depth=depth, random_state=seed)
-        tree.fit(task.X, task.codes, sample_weight=weight)
-        wrong = tree.predict(task.X) != task.codes
-        error = float(weight @ wrong)
-        if error >= 1.0 - 1.0 / k - 1e-12 or tree.tree_.node_count == 1:
-            break
-        voice = np.log1p(-error) - np.log(max(error, FEWEST_ERRORS)) + np.log(k - 1.0)
-        votes.append(_Vote(read(tree).forest, float(voice)))
-        if error < FEWEST_ERRORS:
-            break
-        weight = weight * np.where(wrong, np.exp(voice), 1.0)
-        weight /= weight.sum()
-    return votes
+@dataclass(frozen=True, eq=False)
+class _AdaBoostSample:
+    """The T trees of AdaBoost, and one sequence of draws, of which each sample is a prefix.
 
+    Attributes
+    ----------
+    train : TrainingSet
+    trees : list of Forest
+        One tree each.
+    votes : array of shape (T,)
+        Weights of the trees in the whole vote.
+    probabilities : array of shape (T,)
+        Of a tree in each draw.
+    seed : int
+        Seed of the draws.
+    """
 
-class _Draws:
-    """The trees, and one sequence of draws from them; a sample is a prefix of it."""
-
-    def __init__(self, task: Task, votes: list[_Vote], seed: int) -> None:
-        self.task, self.votes, self.seed = task, votes, seed
-        voices = np.array([vote.weight for vote in votes])
-        prices = np.array([_price(task, vote.tree) for vote in votes])
-        prices = np.maximum(prices, FLOOR * prices.mean()) if prices.any() else prices + 1.0
-        self.voices = voices
-        self.chances = voices / prices / np.sum(voices / prices)
+    train: TrainingSet
+    trees: list[Forest]
+    votes: Floats
+    probabilities: Floats
+    seed: int
 
     def model(self, knob: Knob) -> Frozen:
-        """The trees that are drawn, each as often."""
+        """Return the forest of the trees drawn; a tree counts as often as it was drawn."""
         draws = knob["draws"]
-        if draws is None or not self.votes:
-            return self._forest(np.arange(len(self.votes)), self.voices)
-        random = np.random.RandomState(self.seed)
-        drawn = random.choice(len(self.votes), draws, p=self.chances)
+        if not self.trees:
+            return self.train.constant
+        if draws is None:
+            return self._weighted_forest(np.arange(len(self.trees)), self.votes)
+        drawn = RandomState(self.seed).choice(len(self.trees), draws, p=self.probabilities)
         trees, first, counts = np.unique(drawn, return_index=True, return_counts=True)
-        # Divided by its chance, a draw speaks for all trees: the mean over draws is their vote.
-        voices = counts * self.voices[trees] / self.chances[trees] / draws
+        # Divided by the probabilities, the mean over the draws estimates the whole vote.
+        votes = counts * self.votes[trees] / self.probabilities[trees] / draws
         order = np.argsort(first)
-        return self._forest(trees[order], voices[order])
+        return self._weighted_forest(trees[order], votes[order])
 
     def knobs(self) -> list[Knob]:
-        """From one draw to ten times as many as there are trees, and the whole vote."""
-        most = 10 * max(len(self.votes), 1)
-        counts = np.unique(np.geomspace(1, most, POINTS).astype(int))
+        """Return numbers of draws up to a multiple of the number of trees, and None at the end."""
+        most = MAX_DRAWS_PER_TREE * max(len(self.trees), 1)
+        counts = np.unique(np.geomspace(1, most, N_POINTS).astype(int))
         return [*({"draws": int(count)} for count in counts), {"draws": None}]
 
-    def _forest(self, trees: NDArray[np.int64], voices: Floats) -> Forest:
-        if not len(trees):
-            return constant_forest(self.task.shares, len(self.task.schema))
-        parts = [_speaking(self.votes[t].tree, v) for t, v in zip(trees, voices, strict=True)]
-        if self.task.n_classes == 2:
-            return joined(parts, [0.0], "sigmoid")
-        return joined(parts, [0.0] * self.task.n_classes, "softmax")
-
-
-def _speaking(tree: Forest, voice: float) -> Forest:
-    """A tree that votes for one class: log odds of class 1 of two, or a vote for each class."""
-    member = np.eye(tree.values.shape[1])[tree.values.argmax(axis=1)]
-    if member.shape[1] > 2:
-        return replace(tree, values=voice * member)
-    return replace(tree, values=voice * (2.0 * member[:, 1:] - 1.0), base=np.zeros(1), link="sum")
-
-
-def _price(task: Task, tree: Forest) -> float:
-    """What a row pays that reads all features of a tree."""
-    return float(task.prices.bill(tree.support[np.newaxis], 1)[0])
+    def _weighted_forest(self, trees: NDArray[np.int64], votes: Floats) -> Forest:
+        """Make a forest in which each leaf votes for its most frequent class."""
+        voting = []
+        for index, vote in zip(trees, votes, strict=True):
+            tree = self.trees[index]
+            one_hot = np.eye(tree.values.shape[1])[tree.values.argmax(axis=1)]
+            if one_hot.shape[1] > 2:
+                voting.append(replace(tree, values=vote * one_hot))
+            else:  # one output, the log odds of class 1
+                values = vote * (2.0 * one_hot[:, 1:] - 1.0)
+                voting.append(replace(tree, values=values, base=np.zeros(1), link="sum"))
+        if self.train.n_classes == 2:
+            return concatenate_forests(voting, [0.0], "sigmoid")
+        return concatenate_forests(voting, [0.0] * self.train.n_classes, "softmax")

@@ -1,66 +1,81 @@
 """The AND-OR cascade (M. Dundar and J. Bi, CVPR 2007; Xu 2014, sec. 3.7.3).
 
-All stages are learnt together. A row of class 1 has to pass every stage (AND): it counts with its
-largest loss. A row of class 0 has to be rejected by one of them (OR): it counts with the product
-of its losses, which is small as soon as one is. Which features a stage may read is fixed
+All stages are trained together. A row of class 1 has to pass every stage (AND): its loss is the
+largest of those at the stages. A row of class 0 has to be rejected by one of them (OR): its loss is
+the product, which is small as soon as one factor is. The features that a stage may read are fixed
 beforehand: those up to a price.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from thrifty.costs import Prices
-from thrifty.learn.baselines.base import Knob, Learner, Rival, Task, TwoClassRival, penalties
-from thrifty.learn.baselines.boosted import CONSTRAINTS, Trees
+from thrifty.learn._sklearn import Interval, StrOptions
+from thrifty.learn.baselines.base import (
+    BaselineClassifier,
+    FittedPath,
+    Knob,
+    OneVsRestBaseline,
+    as_signs,
+    normalized_weights,
+    penalty_grid,
+    standalone_prices,
+)
+from thrifty.learn.baselines.boosted import BOOSTING_CONSTRAINTS, BoostingSettings
 from thrifty.learn.baselines.priced_weights import (
     LOSS,
-    Goal,
-    Node,
-    Weights,
-    plain_goal,
+    LinearProblem,
+    LinearWeights,
+    RowObjective,
     refit,
-    spread,
+    scatter,
+    weighted_sum,
 )
 from thrifty.learn.baselines.stage_inputs import Stage, StageInputs, column_inputs, subset_inputs
+from thrifty.learn.dataset import TrainingSet
 from thrifty.model import Frozen
 
-__all__ = ["AndOrClassifier", "joint_loss"]
+__all__ = ["AndOrClassifier", "AndOrPath", "joint_loss", "joint_row_objective"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-SWEEPS, STEPS = 4, 8
-# The largest loss is the norm of all of them of this order, nearly.
-ORDER = 8.0
+
+# Sweeps over all stages at the penalty; half as many follow without prices.
+N_SWEEPS = 4
+# Newton steps of a stage in each sweep.
+STEPS_PER_SWEEP = 8
+# The largest loss is approximated by the norm of this order, which has derivatives.
+MAX_NORM_ORDER = 8.0
 
 
-class AndOrClassifier(TwoClassRival):
-    """Linear stages of rising price, learnt together; a row leaves at the first that rejects it.
+class AndOrClassifier(OneVsRestBaseline):
+    """Linear stages of rising price, trained together; a row exits at the first that rejects it.
 
-    Simplified: the loss is logistic instead of a hinge, the maximum a norm of order 8; each stage
-    pays for its own features, bought before or not. The documents differ on the loss of a row to be
-    rejected: the product is that of the paper, 002 tells of a minimum.
+    Simplifications: the loss is logistic instead of a hinge, the maximum a norm of order 8; each
+    stage pays for its own features even if an earlier stage has bought them. The sources differ on
+    the loss of a row that has to be rejected: the paper takes the product, as is done here, while
+    Xu (2014) describes a minimum.
 
     Parameters
     ----------
     prices : Prices, optional
-        What features cost; one unit each when left out.
+        What features cost; by default one unit each.
     penalty : float
         Mean loss that one unit of price must save (lambda).
     n_stages : int
-        Most stages. The prices that occur are cut into so many equal parts; stage k may read
-        the features up to the k-th cut.
+        Largest number of stages. The distinct prices are cut into this many equal parts; stage k
+        may read the features up to the k-th cut.
     base : {"raw", "boosted"}
         Whether a stage weighs the columns, or trees boosted on them.
     n_estimators, learning_rate, max_depth, min_samples_leaf, random_state
-        Of the boosted trees, as in `GreedyMiserClassifier`; each stage has its share of them.
+        Of the boosted trees, as in `GreedyMiserClassifier`; each stage has an equal share of them.
     class_weight : dict, "balanced" or None
         Weights of the classes.
 
@@ -77,8 +92,8 @@ class AndOrClassifier(TwoClassRival):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Rival._parameter_constraints,
-        **CONSTRAINTS,
+        **BaselineClassifier._parameter_constraints,
+        **BOOSTING_CONSTRAINTS,
         "penalty": [Interval(Real, 0, None, closed="left")],
         "n_stages": [Interval(Integral, 1, None, closed="left")],
         "base": [StrOptions({"raw", "boosted"})],
@@ -111,30 +126,34 @@ class AndOrClassifier(TwoClassRival):
     def _knob(self) -> Knob:
         return {"penalty": float(self.penalty)}
 
-    def _one_learner(self, task: Task) -> Learner:
-        cuts = _cuts(task.tolls, self.n_stages)
+    def _fit_binary(self, train: TrainingSet) -> FittedPath:
+        # Cut the distinct prices into equal parts: the highest price that each stage may read.
+        prices = standalone_prices(train.prices)
+        levels = np.unique(prices)
+        cuts = np.ceil(np.arange(1, self.n_stages + 1) * len(levels) / self.n_stages).astype(int)
+        highest = levels[np.unique(cuts - 1)]
         if self.base == "raw":
-            inputs = column_inputs(task)
+            inputs = column_inputs(train)
             assert inputs.encoding is not None
-            reach = task.tolls[inputs.encoding.columns]
+            input_price = prices[inputs.encoding.columns]
         else:
-            subsets = [np.flatnonzero(task.tolls <= cut) for cut in cuts]
-            inputs, part = subset_inputs(task, Trees.of(self), subsets)
-            reach = cuts[part]
-        allowed = [mask for cut in cuts if (mask := reach <= cut).any()]
-        # Without any tree there is one stage, of the bias alone.
-        return _AndOr(task, inputs, allowed or [np.zeros(len(reach), dtype=bool)])
-
-
-def _cuts(tolls: Floats, stages: int) -> Floats:
-    """Prices up to which the stages may read, increasing."""
-    levels = np.unique(tolls)
-    places = np.ceil(np.arange(1, stages + 1) * len(levels) / stages).astype(int) - 1
-    return np.asarray(levels[np.unique(places)])
+            subsets = [np.flatnonzero(prices <= price) for price in highest]
+            inputs, subset_of_tree = subset_inputs(train, BoostingSettings.of(self), subsets)
+            input_price = highest[subset_of_tree]
+        readable = [mask for price in highest if (mask := input_price <= price).any()]
+        # Without any tree there is one stage, which has only a bias.
+        readable = readable or [np.zeros(len(input_price), dtype=bool)]
+        weight = normalized_weights(train)
+        problem = LinearProblem(inputs.Z, as_signs(train), weighted_sum(weight), inputs.costs)
+        # Each stage starts as the best single classifier of the inputs that it may read.
+        starts = [refit(problem, mask, problem.zeros) for mask in readable]
+        return AndOrPath(inputs, weight, problem, readable, starts)
 
 
 def joint_loss(losses: Floats, y: Floats) -> Floats:
-    """Loss of each row from those of the stages, (n, S) -> (n,): about the largest, or the product.
+    """Return the loss of each row (n,) from those at the stages (n, S).
+
+    It is about the largest where `y` is 1, and the product where it is -1.
 
     Examples
     --------
@@ -143,64 +162,95 @@ def joint_loss(losses: Floats, y: Floats) -> Floats:
     >>> joint_loss(np.array([[0.5, 0.1], [0.5, 0.1]]), np.array([1.0, -1.0])).round(3)
     array([0.5 , 0.05])
     """
-    worst = np.sum(losses**ORDER, axis=1) ** (1.0 / ORDER)
-    return np.asarray(np.where(y > 0, worst, losses.prod(axis=1)))
+    largest = np.sum(losses**MAX_NORM_ORDER, axis=1) ** (1.0 / MAX_NORM_ORDER)
+    return np.asarray(np.where(y > 0, largest, losses.prod(axis=1)))
 
 
-class _AndOr:
-    """Stages that each know how to start, and the cascade for any penalty."""
+def joint_row_objective(others: Floats, y: Floats, weight: Floats) -> RowObjective:
+    """Return the weighted joint loss as a function of the losses at one stage.
 
-    def __init__(self, task: Task, inputs: StageInputs, allowed: Sequence[Mask]) -> None:
-        self.inputs, self.allowed = inputs, allowed
-        self.y, self.weight = task.signs, task.weights
-        self.node = Node(inputs.Z, self.y, plain_goal(self.weight), inputs.dues)
-        self.starts = [refit(self.node, mask, self.node.nothing) for mask in allowed]
+    Parameters
+    ----------
+    others : array of shape (n, S - 1)
+        Losses of the rows at all other stages, which are held fixed.
+    y : array of shape (n,)
+        Targets, -1 or 1.
+    weight : array of shape (n,)
+        Weights of the rows.
+    """
+    positive = y > 0
+    powers, product = np.sum(others**MAX_NORM_ORDER, axis=1), others.prod(axis=1)
+
+    def row_objective(losses: Floats) -> tuple[Floats, Floats]:
+        total = np.maximum(powers + losses**MAX_NORM_ORDER, 1e-300)
+        largest = total ** (1.0 / MAX_NORM_ORDER)
+        value = np.where(positive, largest, product * losses)
+        factor = np.where(positive, (losses / largest) ** (MAX_NORM_ORDER - 1.0), product)
+        return weight * value, weight * factor
+
+    return row_objective
+
+
+@dataclass(frozen=True, eq=False)
+class AndOrPath:
+    """Stages to start from, of which any penalty makes a cascade.
+
+    Attributes
+    ----------
+    inputs : StageInputs
+        What the stages weigh.
+    weight : array of shape (n,)
+        Weights of the rows, which add up to one.
+    problem : LinearProblem
+        That of a single stage which may read all inputs, at penalty 0.
+    readable : sequence of bool arrays of shape (q,)
+        The inputs that each stage may read.
+    starts : sequence of LinearWeights
+        Each stage as it is before the stages are trained together.
+    """
+
+    inputs: StageInputs
+    weight: Floats
+    problem: LinearProblem
+    readable: Sequence[Mask]
+    starts: Sequence[LinearWeights]
 
     def model(self, knob: Knob) -> Frozen:
-        """The cascade for a penalty; a stage rejects who is more probably of class 0."""
-        found = self.stages(knob["penalty"])
-        return self.inputs.freeze([Stage(*stage, -stage.bias) for stage in found])
+        """Return the cascade for one penalty; a stage rejects rows that are more likely class 0."""
+        stages = self.train_stages(knob["penalty"])
+        return self.inputs.freeze([Stage(*stage, -stage.bias) for stage in stages])
 
     def knobs(self) -> list[Knob]:
-        """Penalties from the one at which a single stage would buy nothing down to none."""
-        return [{"penalty": penalty} for penalty in penalties(self.node.top(self.weight))]
+        """Return penalties from the one at which a single stage would buy nothing down to 0."""
+        largest = self.problem.largest_penalty(self.weight)
+        return [{"penalty": penalty} for penalty in penalty_grid(largest)]
 
-    def stages(self, penalty: float) -> list[Weights]:
-        """Stage after stage in turns, the others fixed; then what they chose without prices."""
+    def train_stages(self, penalty: float) -> list[LinearWeights]:
+        """Select inputs in sweeps over the stages; then refit the selected without prices."""
         stages = list(self.starts)
-        for _ in range(SWEEPS):
-            self.sweep(stages, self.allowed, penalty)
+        for _ in range(N_SWEEPS):
+            self.sweep(stages, self.readable, penalty)
         if penalty:
-            kept = [self.inputs.dues.chosen(stage.weights) for stage in stages]
+            selected = [self.inputs.costs.selected(stage.weights) for stage in stages]
             stages = [
-                Weights(np.where(mask, stage.weights, 0.0), stage.bias)
-                for stage, mask in zip(stages, kept, strict=True)
+                LinearWeights(np.where(mask, stage.weights, 0.0), stage.bias)
+                for stage, mask in zip(stages, selected, strict=True)
             ]
-            for _ in range(SWEEPS // 2):
-                self.sweep(stages, kept, 0.0)
+            for _ in range(N_SWEEPS // 2):
+                self.sweep(stages, selected, 0.0)
         return stages
 
-    def sweep(self, stages: list[Weights], allowed: Sequence[Mask], penalty: float) -> None:
-        """Lower the joint objective by each stage once."""
-        Z, y, dues = self.inputs.Z, self.y, self.inputs.dues
+    def sweep(self, stages: list[LinearWeights], inputs: Sequence[Mask], penalty: float) -> None:
+        """Minimize the joint objective over one stage after the other; modifies `stages`.
+
+        `inputs` are masks (q,) of the inputs that each stage may read.
+        """
+        Z, y, costs = self.problem.Z, self.problem.y, self.problem.costs
         losses = np.column_stack([LOSS.value(stage.outputs(Z), y) for stage in stages])
-        for k, mask in enumerate(allowed):
-            goal = self._goal(np.delete(losses, k, axis=1))
-            node = Node(Z[:, mask], y, goal, dues.some(mask), penalty)
-            found = node.descend(Weights(stages[k].weights[mask], stages[k].bias), STEPS)
-            stages[k] = Weights(spread(found.weights, mask), found.bias)
+        for k, mask in enumerate(inputs):
+            row_objective = joint_row_objective(np.delete(losses, k, axis=1), y, self.weight)
+            problem = LinearProblem(Z[:, mask], y, row_objective, costs.take(mask), penalty)
+            start = LinearWeights(stages[k].weights[mask], stages[k].bias)
+            found = problem.minimize(start, STEPS_PER_SWEEP)
+            stages[k] = LinearWeights(scatter(found.weights, mask), found.bias)
             losses[:, k] = LOSS.value(stages[k].outputs(Z), y)
-
-    def _goal(self, others: Floats) -> Goal:
-        powers = np.sum(others**ORDER, axis=1)
-        return partial(_reckon, self.y > 0, self.weight, powers, others.prod(axis=1))
-
-
-def _reckon(
-    positive: Mask, weight: Floats, powers: Floats, product: Floats, losses: Floats
-) -> tuple[Floats, Floats]:
-    """What rows add to the joint loss, and its derivative by the loss of one stage."""
-    worst = np.maximum(powers + losses**ORDER, 1e-300) ** (1.0 / ORDER)
-    value = np.where(positive, worst, product * losses)
-    factor = np.where(positive, (losses / worst) ** (ORDER - 1.0), product)
-    return weight * value, weight * factor

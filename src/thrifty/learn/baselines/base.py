@@ -1,227 +1,212 @@
-"""What the rivals that learn from labels share: reading, one model for a knob, and the points.
+"""What the baselines share that train from a table and its target: `fit`, `path`, small helpers.
 
-A rival does its shared work once, as a `Learner`; the learner then gives a frozen model for each
-setting of the knob. One that tells two classes apart has a learner for each class against the
-rest where there are more.
-
-A range of penalties, from one at which nothing is bought down to none.
-
-Quantiles of rows that have weights.
+A baseline has one knob that trades cost for accuracy. The work that does not depend on the knob is
+done once and kept in a `FittedPath`, which then makes a frozen model for each value of the knob:
+`fit` takes the value in the constructor, `path` takes all of them. A baseline for two classes
+derives from `OneVsRestBaseline`, which trains one path per class if there are more.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
-from thrifty.bundle import Predictor, Schema
 from thrifty.costs import BoundPrices, Prices
-from thrifty.errors import DataError
-from thrifty.learn.base import PricedClassifier
-from thrifty.learn.budget_forest.grower import constant_forest
+from thrifty.learn._sklearn import StrOptions
+from thrifty.learn.base import PricedClassifier, PricedEstimator
+from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.point import Point
-from thrifty.model import Frozen
+from thrifty.model import Forest, Frozen
 from thrifty.model.one_vs_rest import OneVsRest
 
-__all__ = ["Knob", "Learner", "Rival", "Task", "TwoClassRival", "penalties", "weighted_quantile"]
+__all__ = [
+    "BaselineClassifier",
+    "BaselineEstimator",
+    "FittedPath",
+    "Knob",
+    "OneVsRestBaseline",
+    "as_signs",
+    "normalized_weights",
+    "one_vs_rest",
+    "penalty_grid",
+    "standalone_prices",
+    "weighted_quantile",
+]
 
 Floats = NDArray[np.float64]
 Knob = dict[str, Any]
 
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """A table and its labels, read and checked."""
-
-    schema: Schema
-    prices: BoundPrices
-    X: NDArray[np.floating]
-    codes: NDArray[np.int64]
-    weight: Floats | None
-    n_classes: int
-
-    @property
-    def shares(self) -> Floats:
-        """Share of each class among the rows, (K,)."""
-        counts = np.bincount(self.codes, self.weight, self.n_classes)
-        return np.asarray(counts / counts.sum())
-
-    @property
-    def weights(self) -> Floats:
-        """Weights of the rows, in all 1."""
-        weight = np.ones(len(self.X)) if self.weight is None else self.weight
-        return np.asarray(weight / weight.sum())
-
-    @property
-    def signs(self) -> Floats:
-        """The two classes as -1 and 1."""
-        return np.where(self.codes == 1, 1.0, -1.0)
-
-    @property
-    def tolls(self) -> Floats:
-        """What each column costs bought alone, the entry to its group included, (d,)."""
-        entry = np.append(self.prices.shared, 0.0)[self.prices.group]
-        return np.asarray(self.prices.own + entry)
-
-    def against(self, code: int) -> Task:
-        """One class, as class 1, against the rest."""
-        return replace(self, codes=(self.codes == code).astype(np.int64), n_classes=2)
+# A grid of penalties has this many positive values; the smallest is this share of the largest.
+N_PENALTIES = 12
+SMALLEST_PENALTY = 1e-3
+# Cumulative weights depend on the order of summation: a share this close to the target reaches it.
+SHARE_TOL = 1e-9
 
 
-class Learner(Protocol):
-    """Work that all settings of a knob share."""
+class FittedPath(Protocol):
+    """The part of training that all values of the knob share."""
 
     def model(self, knob: Knob) -> Frozen:
-        """The frozen model for a setting."""
+        """Return the frozen model for one value of the knob."""
 
     def knobs(self) -> Sequence[Knob]:
-        """Settings over the whole range."""
+        """Return values of the knob that cover its whole range."""
 
 
-class Rival(PricedClassifier):
-    """Base of the rivals."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-    }
+class BaselineEstimator(PricedEstimator):
+    """Base of the baselines: `fit` makes one model of a fitted path, `path` makes all of them."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from a table and its labels.
+        """Train on a table and its target.
 
         Parameters
         ----------
         X : pandas or polars DataFrame, or array of shape (n, d)
             The table; text and categorical columns are read as categories, NaN as missing.
         y : sequence of shape (n,)
-            Labels.
+            Labels, or numbers for a regressor.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
         """
-        task = self._task(X, y, sample_weight)
+        train = self._read_training(X, y, sample_weight)
+        train.require_every_class()
         knob = self._knob()
-        model = self._learner(task).model(knob)
-        self._predictor = self._predictor_of(task, model, knob)
+        model = self._fit_path(train).model(knob)
+        self._predictor = self._predictor_of(model, train, knob)
         return self
 
     def path(
         self, X: Any, y: Any, *, validation: tuple[Any, Any], sample_weight: Any = None
     ) -> Iterator[Point]:
-        """Operating points, cheapest first, from the constant at bill 0.
+        """Return operating points, cheapest first, from the constant model at bill 0.
 
-        Quality is the accuracy. Parameters are those of `fit`; bill and quality are measured on
-        the validation rows.
+        Parameters are those of `fit`. Bill and quality, which is the accuracy, or R2 for a
+        regressor, are measured on the validation set.
         """
-        task = self._task(X, y, sample_weight)
-        if len(validation) < 2:
-            raise DataError("validation: give the table and its target, (X, y)")
-        rows = task.schema.encode(self._as_table(validation[0], reset=False))
-        codes = self._codes(validation[1], len(rows))
-        learner = self._learner(task)
-        nothing = constant_forest(task.shares, len(task.schema))
-        found: list[tuple[Knob, Frozen]] = [({}, nothing)]
-        found += [(knob, learner.model(knob)) for knob in learner.knobs()]
-        points = [self._point(task, knob, model, rows, codes) for knob, model in found]
-        # Stable: the constant stays the first.
+        train = self._read_training(X, y, sample_weight)
+        train.require_every_class()
+        validation_set = self._read_validation(validation, train)
+        fitted = self._fit_path(train)
+        if train.classes is None:
+            mean = float(normalized_weights(train) @ train.y)
+            constant = Forest.constant([mean], "sum", train.n_features)
+        else:
+            constant = train.constant
+        models: list[tuple[Knob, Frozen]] = [({}, constant)]
+        models += [(knob, fitted.model(knob)) for knob in fitted.knobs()]
+        points = [
+            Point.measure(self._predictor_of(model, train, knob), validation_set)
+            for knob, model in models
+        ]
+        # The sort is stable: the constant model stays first.
         return iter(sorted(points, key=lambda point: point.bill))
 
     @abstractmethod
     def _knob(self) -> Knob:
-        """The knob as it is set."""
+        """Return the knob as the constructor sets it."""
 
     @abstractmethod
-    def _learner(self, task: Task) -> Learner:
-        """Do the work that all settings share."""
-
-    def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
-        self._validate_params()
-        schema, prices, rows, codes, weight = self._read_labeled(X, y, sample_weight)
-        if len(np.unique(codes)) < len(self.classes_):
-            raise DataError("target: every class needs a row of positive weight")
-        return Task(schema, prices, rows, codes, weight, len(self.classes_))
-
-    def _point(
-        self,
-        task: Task,
-        knob: Knob,
-        model: Frozen,
-        rows: NDArray[np.floating],
-        codes: NDArray[np.int64],
-    ) -> Point:
-        bills = task.prices.bill(model.used(rows), model.evaluations(rows))
-        right = model.score(rows).argmax(axis=1) == codes
-        predictor = self._predictor_of(task, model, knob)
-        return Point(knob, predictor, float(bills.mean()), float(right.mean()))
-
-    def _predictor_of(self, task: Task, model: Frozen, knob: Knob) -> Predictor:
-        return self._freeze(model, task.schema, task.prices, self.classes_, knob)
+    def _fit_path(self, train: TrainingSet) -> FittedPath:
+        """Do the training that all values of the knob share."""
 
 
-class TwoClassRival(Rival):
-    """Base of the rivals that tell two classes apart; more are told one against the rest."""
+class BaselineClassifier(PricedClassifier, BaselineEstimator):
+    """Base of the baselines for classification."""
 
-    def _learner(self, task: Task) -> Learner:
-        if task.n_classes == 2:
-            return self._one_learner(task)
-        parts = [self._one_learner(task.against(code)) for code in range(task.n_classes)]
-        return _AgainstRest(parts)
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "prices": [Prices, None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+
+class OneVsRestBaseline(BaselineClassifier):
+    """Base of the baselines for two classes; more classes are trained one-vs-rest."""
+
+    def _fit_path(self, train: TrainingSet) -> FittedPath:
+        if train.n_classes == 2:
+            return self._fit_binary(train)
+        return _OneVsRestPath(
+            [self._fit_binary(one_vs_rest(train, code)) for code in range(train.n_classes)]
+        )
 
     @abstractmethod
-    def _one_learner(self, task: Task) -> Learner:
-        """The learner of two classes."""
+    def _fit_binary(self, train: TrainingSet) -> FittedPath:
+        """Do the training that all values of the knob share, for class codes 0 and 1."""
 
 
-class _AgainstRest:
-    """A learner for each class."""
+class _OneVsRestPath:
+    """One fitted path per class, all at the same knob."""
 
-    def __init__(self, parts: Sequence[Learner]) -> None:
-        self._parts = parts
+    def __init__(self, paths: Sequence[FittedPath]) -> None:
+        self.paths = paths
 
     def model(self, knob: Knob) -> Frozen:
-        """The models of all classes, at the same setting."""
-        return OneVsRest.of([part.model(knob) for part in self._parts])
+        """Join the models of all classes at one value of the knob."""
+        return OneVsRest.of([path.model(knob) for path in self.paths])
 
     def knobs(self) -> Sequence[Knob]:
-        """Those of the class whose knob goes furthest, so that its model becomes a constant too."""
-        return max((part.knobs() for part in self._parts), key=_reach)
+        """Return the knobs of the class whose range goes furthest.
+
+        At its end the models of all other classes are constant, too.
+        """
+
+        def largest(knobs: Sequence[Knob]) -> float:
+            return max((value or 0.0 for knob in knobs for value in knob.values()), default=0.0)
+
+        return max((path.knobs() for path in self.paths), key=largest)
 
 
-def _reach(knobs: Sequence[Knob]) -> float:
-    return max((value or 0.0 for knob in knobs for value in knob.values()), default=0.0)
+def one_vs_rest(train: TrainingSet, code: int) -> TrainingSet:
+    """Return the same rows with two classes: 1 for one class code, 0 for all others."""
+    return replace(train, y=(train.y == code).astype(np.int64), classes=np.array([0, 1]))
 
 
-POINTS = 12
-SPAN = 1e-3
+def as_signs(train: TrainingSet) -> Floats:
+    """Return the class codes 0 and 1 as -1.0 and 1.0, (n,)."""
+    return np.where(train.y == 1, 1.0, -1.0)
 
 
-def penalties(top: float, points: int = POINTS) -> list[float]:
-    """Falling penalties below `top`, each the same part of the one before, and 0 at last.
+def normalized_weights(train: TrainingSet) -> Floats:
+    """Return the weights of the rows divided by their sum, (n,)."""
+    return np.asarray(train.weights / train.weights.sum())
+
+
+def standalone_prices(prices: BoundPrices) -> Floats:
+    """Return what each column costs if it is the only one bought, shared price included, (d,).
 
     Examples
     --------
-    >>> from thrifty.learn.baselines.base import penalties
-    >>> len(penalties(2.0)), penalties(2.0)[0], penalties(0.0)
-    (13, 2.0, [0.0])
+    >>> from thrifty import Prices
+    >>> from thrifty.learn.baselines.base import standalone_prices
+    >>> standalone_prices(Prices([1, 3, 1], groups={"lab": [1, 2]}, shared={"lab": 2}).bind(3))
+    array([1., 5., 3.])
     """
-    if top <= 0:
+    return np.asarray(prices.own + np.append(prices.shared, 0.0)[prices.group])
+
+
+def penalty_grid(largest: float, n_penalties: int = N_PENALTIES) -> list[float]:
+    """Return penalties that decrease geometrically from `largest`, and 0 at the end.
+
+    Examples
+    --------
+    >>> from thrifty.learn.baselines.base import penalty_grid
+    >>> [round(penalty, 6) for penalty in penalty_grid(2.0, n_penalties=4)]
+    [2.0, 0.2, 0.02, 0.002, 0.0]
+    >>> penalty_grid(0.0)  # all features are free
+    [0.0]
+    """
+    if largest <= 0:
         return [0.0]
-    return [*(top * np.geomspace(1.0, SPAN, points)).tolist(), 0.0]
+    return [*(largest * np.geomspace(1.0, SMALLEST_PENALTY, n_penalties)).tolist(), 0.0]
 
 
-# Weights are summed in some order: what is this close to a share has reached it.
-ROUNDING = 1e-9
-
-
-def weighted_quantile(
-    values: NDArray[np.float64], weight: NDArray[np.float64], share: float
-) -> float:
-    """The least value such that the rows up to it have a `share` of the weight.
+def weighted_quantile(values: Floats, weight: Floats, share: float) -> float:
+    """Return the smallest value such that the rows up to it have a `share` of the weight.
 
     Examples
     --------
@@ -231,6 +216,6 @@ def weighted_quantile(
     2.0
     """
     order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weight[order])
-    place = np.searchsorted(reached, (share - ROUNDING) * reached[-1])
-    return float(values[order][min(place, len(values) - 1)])
+    cumulative = np.cumsum(weight[order])
+    index = np.searchsorted(cumulative, (share - SHARE_TOL) * cumulative[-1])
+    return float(values[order][min(index, len(values) - 1)])

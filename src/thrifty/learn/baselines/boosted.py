@@ -1,7 +1,4 @@
-"""Boosted trees as the rivals start from them: blind to prices, all at once.
-
-Forests side by side in one forest.
-"""
+"""Plain boosted trees, trained without regard to prices: what several baselines start from."""
 
 from __future__ import annotations
 
@@ -13,20 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
-from thrifty.learn.baselines.base import Task
-from thrifty.learn.boosting.binned import Binned
+from thrifty.learn._sklearn import Interval
+from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.ensemble import Boosting
 from thrifty.learn.boosting.grower import Grower
-from thrifty.learn.boosting.purchases import Bought
+from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.losses import LogLoss
+from thrifty.learn.purchases import Purchases
 from thrifty.model import Forest
 from thrifty.model.forest.nodes import CATEGORICAL, empty_nodes
 
-__all__ = ["CONSTRAINTS", "Trees", "joined"]
+__all__ = ["BOOSTING_CONSTRAINTS", "BoostingSettings", "concatenate_forests"]
 
-CONSTRAINTS: dict[str, list[Any]] = {
+# Constraints of the parameters that `BoostingSettings.of` reads, in the order of its fields.
+BOOSTING_CONSTRAINTS: dict[str, list[Any]] = {
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "max_depth": [Interval(Integral, 1, 12, closed="both")],
@@ -36,8 +34,14 @@ CONSTRAINTS: dict[str, list[Any]] = {
 
 
 @dataclass(frozen=True)
-class Trees:
-    """How trees are boosted, on the log-loss."""
+class BoostingSettings:
+    """Hyperparameters of gradient boosting on the log-loss.
+
+    Parameters
+    ----------
+    n_estimators, learning_rate, max_depth, min_samples_leaf, random_state
+        As in `GreedyMiserClassifier`.
+    """
 
     n_estimators: int
     learning_rate: float
@@ -46,46 +50,57 @@ class Trees:
     random_state: Any
 
     @classmethod
-    def of(cls, estimator: Any) -> Trees:
-        """The settings of an estimator that has parameters of these names."""
-        return cls(*(getattr(estimator, name) for name in CONSTRAINTS))
+    def of(cls, estimator: Any) -> BoostingSettings:
+        """Read the parameters of these names from an estimator."""
+        return cls(*(getattr(estimator, name) for name in BOOSTING_CONSTRAINTS))
 
-    def binned(self, task: Task) -> Binned:
-        """The table of a task as bytes."""
-        categorical = np.array([column.categories is not None for column in task.schema.columns])
-        return Binned.of(task.X, categorical, check_random_state(self.random_state))
+    def bin(self, train: TrainingSet) -> Binned:
+        """Bin the training table."""
+        return Binned.of(train.X, train.categorical, check_random_state(self.random_state))
 
     def boost(
-        self, task: Task, binned: Binned, features: NDArray[np.int64] | None = None
+        self, train: TrainingSet, binned: Binned, features: NDArray[np.int64] | None = None
     ) -> Forest:
-        """Boosted trees, of some features only where they are given."""
+        """Boost trees at no penalty; they read only `features` if those are given."""
         grower = Grower(
             binned,
-            Bought(task.prices, len(task.X), "model"),
+            Purchases(train.prices, len(train), "model"),
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
-            weight=task.weight,
+            weight=train.weight,
             features=features,
         )
-        loss = LogLoss(task.codes, task.weight, task.n_classes)
+        loss = LogLoss(train.y, train.weight, train.n_classes)
         boosting = Boosting(loss, grower, self.learning_rate)
         if features is None or len(features):
             boosting.boost(self.n_estimators)
         return boosting.freeze()
 
 
-def joined(forests: Sequence[Forest], base: Sequence[float], link: str) -> Forest:
-    """All trees of `forests`, which add to the outputs `base`; each tree keeps its output."""
-    nodes, subsets, size = [empty_nodes(0)], [np.zeros((0, 4), dtype=np.uint64)], 0
+def concatenate_forests(forests: Sequence[Forest], base: Sequence[float], link: str) -> Forest:
+    """Put the trees of all forests into one; each tree adds to the same output as before.
+
+    Parameters
+    ----------
+    forests : sequence of Forest
+        At least one; all read the same columns.
+    base : sequence of float
+        What the outputs are before any tree is added; those of the forests are ignored.
+    link : str
+        Turns the outputs of the new forest into scores.
+    """
+    nodes, roots, n_nodes = [empty_nodes(0)], [], 0
+    subsets, n_subsets = [np.zeros((0, 4), dtype=np.uint64)], 0
     for forest in forests:
         shifted = forest.nodes.copy()
-        shifted["child"] += size
-        shifted["threshold"][(shifted["feature"] & CATEGORICAL) != 0] += sum(map(len, subsets))
+        shifted["child"] += n_nodes
+        # The threshold of a categorical split is the number of its subset.
+        shifted["threshold"][(shifted["feature"] & CATEGORICAL) != 0] += n_subsets
         nodes.append(shifted)
         subsets.append(forest.subsets)
-        size += len(shifted)
-    sizes = np.cumsum([0, *(len(part) for part in nodes[1:])])[:-1]
-    roots = [forest.roots + start for forest, start in zip(forests, sizes, strict=True)]
+        roots.append(forest.roots + n_nodes)
+        n_nodes += len(shifted)
+        n_subsets += len(forest.subsets)
     return Forest(
         nodes=np.concatenate(nodes),
         values=np.concatenate([forest.values for forest in forests]),

@@ -1,63 +1,73 @@
 """Cronus: boosted trees reweighted and reordered into a cascade (M. Chen et al., AISTATS 2012).
 
-Trees are boosted without regard to prices. Each stage of the cascade then weighs them anew, at a
-price for what no stage before has bought, on the rows that come to it; it sends on the rows of
-high score. The fewer rows come to a stage, the less its purchases count.
+Trees are boosted without regard to prices. Each stage of the cascade then weighs them anew, on the
+rows that reach it, and pays for what no earlier stage has bought; it sends on the rows of high
+score. The fewer rows reach a stage, the less its purchases count.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
 from thrifty.costs import Prices
+from thrifty.learn._sklearn import Interval
 from thrifty.learn.baselines.base import (
+    BaselineClassifier,
+    FittedPath,
     Knob,
-    Learner,
-    Rival,
-    Task,
-    TwoClassRival,
-    penalties,
+    OneVsRestBaseline,
+    as_signs,
+    normalized_weights,
+    penalty_grid,
     weighted_quantile,
 )
-from thrifty.learn.baselines.boosted import CONSTRAINTS, Trees
-from thrifty.learn.baselines.priced_weights import Dues, Node, Weights, plain_goal, settle
-from thrifty.learn.baselines.stage_inputs import Stage, tree_inputs
+from thrifty.learn.baselines.boosted import BOOSTING_CONSTRAINTS, BoostingSettings
+from thrifty.learn.baselines.priced_weights import (
+    InputCosts,
+    LinearProblem,
+    LinearWeights,
+    select_and_refit,
+    weighted_sum,
+)
+from thrifty.learn.baselines.stage_inputs import Stage, StageInputs, tree_inputs
+from thrifty.learn.dataset import TrainingSet
 from thrifty.model import Frozen
 
 __all__ = ["CronusClassifier"]
 
+Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-# A stage needs so many rows of each class.
-FEWEST = 10
-# Values closer than this, of their size, differ by rounding.
-APART = 1e-9
+
+# A stage is trained only if at least this many rows of each class reach it.
+MIN_ROWS_PER_CLASS = 10
+# Values that differ by less than this, relative to their size, differ by rounding only.
+ROUNDING_TOL = 1e-9
 
 
-class CronusClassifier(TwoClassRival):
-    """A cascade that rejects rows of the first class stage by stage.
+class CronusClassifier(OneVsRestBaseline):
+    """A cascade that rejects rows of the first class stage by stage (Chen et al. 2012).
 
-    Simplified: the paper optimizes all stages together, again and again; here each is learnt once,
-    from the first to the last, on the log-loss. A stage that would buy nothing new is left out,
-    where the paper keeps it as one that lets everything pass.
+    Simplifications: the paper optimizes all stages together, repeatedly; here each is trained
+    once, from the first to the last, on the log-loss. A stage that would buy nothing new is left
+    out, while the paper keeps it as one that lets every row pass.
 
     Parameters
     ----------
     prices : Prices, optional
-        What features and evaluations of trees cost; one unit a feature when left out.
+        What features and evaluations of trees cost; by default one unit per feature.
     penalty : float
         Mean log-loss that one unit of price must save at the first stage (lambda). At 0 there is
         one stage, which weighs all trees.
     n_stages : int
-        Most stages.
+        Largest number of stages.
     keep : float
-        Share of the rows of the first class that a stage sends on; also the discount of the
-        penalty from stage to stage.
+        Share of the rows of the first class that a stage sends on. From each stage to the next the
+        penalty is multiplied by it.
     n_estimators, learning_rate, max_depth, min_samples_leaf, class_weight, random_state
         As in `GreedyMiserClassifier`.
 
@@ -69,13 +79,13 @@ class CronusClassifier(TwoClassRival):
     >>> X = np.random.default_rng(0).normal(size=(600, 2))
     >>> y = ((X[:, 0] > 0.5) & (X[:, 1] > 0)).astype(int)
     >>> model = CronusClassifier(Prices([1, 20]), penalty=0.1, max_depth=1).fit(X, y)
-    >>> np.unique(model.bill(X))  # who is low in the first column never pays for the second
+    >>> np.unique(model.bill(X))  # rows that are low in the first column never buy the second
     array([ 1., 21.])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Rival._parameter_constraints,
-        **CONSTRAINTS,
+        **BaselineClassifier._parameter_constraints,
+        **BOOSTING_CONSTRAINTS,
         "penalty": [Interval(Real, 0, None, closed="left")],
         "n_stages": [Interval(Integral, 1, None, closed="left")],
         "keep": [Interval(Real, 0, 1, closed="neither")],
@@ -108,57 +118,91 @@ class CronusClassifier(TwoClassRival):
     def _knob(self) -> Knob:
         return {"penalty": float(self.penalty)}
 
-    def _one_learner(self, task: Task) -> Learner:
-        return _Cronus(task, Trees.of(self), self.n_stages, self.keep)
+    def _fit_binary(self, train: TrainingSet) -> FittedPath:
+        settings = BoostingSettings.of(self)
+        inputs = tree_inputs(train, settings.boost(train, settings.bin(train)))
+        y, weight = as_signs(train), normalized_weights(train)
+        every_row = np.ones(len(train), dtype=bool)
+        problem = _stage_problem(inputs, y, weight, every_row, inputs.costs, penalty=0.0)
+        unpenalized = problem.minimize(problem.zeros)
+        return _CronusPath(inputs, y, weight, problem, unpenalized, self.n_stages, self.keep)
 
 
-class _Cronus:
-    """The trees, their weights at no penalty, and the cascade for any."""
+def _stage_problem(
+    inputs: StageInputs, y: Floats, weight: Floats, reached: Mask, costs: InputCosts, penalty: float
+) -> LinearProblem:
+    """Set up a stage for the rows that reach it, whose weights then add up to one."""
+    row_objective = weighted_sum(weight[reached] / weight[reached].sum())
+    return LinearProblem(inputs.Z[reached], y[reached], row_objective, costs, penalty)
 
-    def __init__(self, task: Task, trees: Trees, n_stages: int, keep: float) -> None:
-        self.inputs = tree_inputs(task, trees)
-        self.y, self.weight = task.signs, task.weights
-        self.n_stages, self.keep = n_stages, keep
-        self.node = self._node(np.ones(len(self.y), dtype=bool), self.inputs.dues, 0.0)
-        self.whole = self.node.descend(self.node.nothing)
+
+@dataclass(frozen=True, eq=False)
+class _CronusPath:
+    """The trees as inputs, of which any penalty makes a cascade.
+
+    Attributes
+    ----------
+    inputs : StageInputs
+        Values of the boosted trees.
+    y : array of shape (n,)
+        Targets, -1 or 1.
+    weight : array of shape (n,)
+        Weights of the rows, which add up to one.
+    problem : LinearProblem
+        That of a single stage for all rows at penalty 0.
+    unpenalized : LinearWeights
+        The solution of `problem`.
+    n_stages, keep
+        As in `CronusClassifier`.
+    """
+
+    inputs: StageInputs
+    y: Floats
+    weight: Floats
+    problem: LinearProblem
+    unpenalized: LinearWeights
+    n_stages: int
+    keep: float
 
     def model(self, knob: Knob) -> Frozen:
-        """The cascade for a penalty."""
+        """Train the cascade for one penalty."""
         if knob["penalty"] == 0:
-            return self.inputs.freeze([Stage(*self.whole)])
-        return self.inputs.freeze(self._stages(knob["penalty"]))
+            return self.inputs.freeze([Stage(*self.unpenalized)])
+        return self.inputs.freeze(self._train_stages(knob["penalty"]))
 
     def knobs(self) -> list[Knob]:
-        """Penalties from the one at which the first stage buys nothing down to none."""
-        return [{"penalty": penalty} for penalty in penalties(self.node.top(self.weight))]
+        """Return penalties from the one at which the first stage buys nothing down to 0."""
+        largest = self.problem.largest_penalty(self.weight)
+        return [{"penalty": penalty} for penalty in penalty_grid(largest)]
 
-    def _stages(self, penalty: float) -> list[Stage]:
-        rows, stages = np.ones(len(self.y), dtype=bool), list[Stage]()
-        dues = self.inputs.dues
-        paid = np.zeros(len(dues.prices), dtype=bool)
+    def _train_stages(self, penalty: float) -> list[Stage]:
+        """Train stage after stage, each on the rows that reach it."""
+        y, costs = self.y, self.inputs.costs
+        stages, reached = list[Stage](), np.ones(len(y), dtype=bool)
+        bought = np.zeros(len(costs.prices), dtype=bool)
         for k in range(self.n_stages):
-            unpaid = replace(dues, prices=np.where(paid, 0.0, dues.prices))
-            found = settle(self._node(rows, unpaid, penalty * self.keep**k), self.whole)
-            touched = dues.touched(found.weights)
-            if not np.any(touched & ~paid):
+            unpaid = replace(costs, prices=np.where(bought, 0.0, costs.prices))
+            problem = _stage_problem(
+                self.inputs, y, self.weight, reached, unpaid, penalty * self.keep**k
+            )
+            found = select_and_refit(problem, self.unpenalized)
+            paid = costs.paid(found.weights)
+            if not np.any(paid & ~bought):
                 continue
-            paid |= touched
-            stages.append(self._stage(rows, found))
-            rows = rows & (self.inputs.Z @ found.weights > stages[-1].threshold)
-            if min(np.sum(rows & (self.y > 0)), np.sum(rows & (self.y < 0))) < FEWEST:
+            bought |= paid
+            stages.append(self._add_threshold(found, reached))
+            reached = reached & (self.inputs.Z @ found.weights > stages[-1].threshold)
+            n_smaller_class = min(np.sum(reached & (y > 0)), np.sum(reached & (y < 0)))
+            if n_smaller_class < MIN_ROWS_PER_CLASS:
                 break
-        return stages or [self._stage(rows, found)]
+        return stages or [self._add_threshold(found, reached)]
 
-    def _node(self, rows: Mask, dues: Dues, penalty: float) -> Node:
-        """A stage for some rows."""
-        weight = self.weight[rows] / self.weight[rows].sum()
-        return Node(self.inputs.Z[rows], self.y[rows], plain_goal(weight), dues, penalty)
-
-    def _stage(self, rows: Mask, found: Weights) -> Stage:
+    def _add_threshold(self, found: LinearWeights, reached: Mask) -> Stage:
+        """Make a stage that sends on a share `keep` of the rows of class 0 that reach it."""
         values = self.inputs.Z @ found.weights
-        rejected = rows & (self.y < 0)
-        last = weighted_quantile(values[rejected], self.weight[rejected], 1.0 - self.keep)
-        # Halfway to the next value: trees give few, and rounding must not decide.
-        above = values[rows & (values > last + APART * max(abs(last), 1.0))]
+        negative = reached & (self.y < 0)
+        last = weighted_quantile(values[negative], self.weight[negative], 1.0 - self.keep)
+        # Halfway to the next value: trees have few values, and rounding must not decide.
+        above = values[reached & (values > last + ROUNDING_TOL * max(abs(last), 1.0))]
         threshold = (last + float(above.min())) / 2 if len(above) else last + 1.0
         return Stage(found.weights, found.bias, threshold)

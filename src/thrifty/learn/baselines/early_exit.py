@@ -1,55 +1,63 @@
-"""Early exits by score (B. B. Cambazoglu et al., WSDM 2010; Xu 2014, sec. 2.1.4, 2.2.4).
+"""Early exits from boosted trees (B. B. Cambazoglu et al., WSDM 2010; Xu 2014, sec. 2.1.4).
 
-Boosted trees are learnt without regard to prices. A row leaves after a block of trees once it is
-sure enough, so what it saves are the trees, and the features, that it has not come to.
+The trees are boosted without regard to prices. A row may leave after each block of trees, and
+saves the trees, and the features, that it has not come to:
 
-Early exits by proximity (B. B. Cambazoglu et al., WSDM 2010; Xu 2014, sec. 2.1.4, 3.7.2).
-
-A row leaves boosted trees early when its score lies too far below those of the best rows. How far
-is too far shrinks from exit to exit: it is ``slack`` at the first and nothing at the last.
+- `EarlyExitClassifier`: a row leaves when one class is probable enough (Xu 2014, sec. 2.2.4).
+- `ProximityExitClassifier`: a row leaves when its score lies too far below those of the best rows
+  (Xu 2014, sec. 3.7.2). The distance that is allowed decreases from `slack` at the first exit to 0
+  at the last.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
 from thrifty.costs import Prices
+from thrifty.learn._sklearn import Interval
 from thrifty.learn.baselines.base import (
+    BaselineClassifier,
+    FittedPath,
     Knob,
-    Learner,
-    Rival,
-    Task,
-    TwoClassRival,
+    OneVsRestBaseline,
+    normalized_weights,
     weighted_quantile,
 )
-from thrifty.learn.baselines.boosted import CONSTRAINTS, Trees
+from thrifty.learn.baselines.boosted import BOOSTING_CONSTRAINTS, BoostingSettings
+from thrifty.learn.dataset import TrainingSet
 from thrifty.model import Cascade, Forest, Frozen
 
-__all__ = ["EarlyExitClassifier", "ProximityExitClassifier", "exits_after", "slacks"]
+__all__ = ["EarlyExitClassifier", "ProximityExitClassifier", "exits_after", "slack_schedule"]
 
-POINTS = 14
+Floats = NDArray[np.float64]
+
+# Thresholds, or slacks, of a path, besides the one without exits.
+N_POINTS = 14
+# Smallest and largest slack of a path, as multiples of the largest distance of a training row.
+SLACK_RANGE = (0.01, 5.0)
 
 
-class EarlyExitClassifier(Rival):
+class EarlyExitClassifier(BaselineClassifier):
     """Boosted trees that a row leaves when one class is probable enough.
 
-    The exits are those of 002, which serve any number of classes: a row leaves where its largest
-    class probability is above a threshold. Simplified: the paper sets a threshold for each exit,
-    and in ranking drops only rows of low score; here one holds for all exits and both sides.
+    The exits are those of Xu (2014), for any number of classes: a row leaves where its largest
+    class probability is above a threshold. One simplification: the paper sets a threshold for each
+    exit, and in ranking drops only rows of low score; here one threshold serves all exits and
+    both sides.
 
     Parameters
     ----------
     prices : Prices, optional
-        What features cost; they only tell the bill.
+        What features cost; only the bills depend on them.
     threshold : float
-        Probability of a class above which a row leaves; 1 sends every row through all trees.
+        Class probability above which a row leaves; at 1 every row takes all trees.
     every : int
-        Rounds of boosting between two exits.
+        Boosting rounds between two exits.
     n_estimators, learning_rate, max_depth, min_samples_leaf, class_weight, random_state
         As in `GreedyMiserClassifier`.
 
@@ -60,13 +68,13 @@ class EarlyExitClassifier(Rival):
     >>> X = np.random.default_rng(0).normal(size=(400, 3))
     >>> y = (X[:, 0] > 0).astype(int)
     >>> model = EarlyExitClassifier(threshold=0.8, n_estimators=60).fit(X, y)
-    >>> bool((model.predictor_.evaluations(X) < 60).all())
-    True
+    >>> np.unique(model.predictor_.evaluations(X))  # of 60 trees
+    array([10, 20])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Rival._parameter_constraints,
-        **CONSTRAINTS,
+        **BaselineClassifier._parameter_constraints,
+        **BOOSTING_CONSTRAINTS,
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "every": [Interval(Integral, 1, None, closed="left")],
     }
@@ -96,67 +104,77 @@ class EarlyExitClassifier(Rival):
     def _knob(self) -> Knob:
         return {"threshold": float(self.threshold)}
 
-    def _learner(self, task: Task) -> Learner:
-        trees = Trees.of(self)
-        return _ScoreExits(task, trees.boost(task, trees.binned(task)), self.every)
+    def _fit_path(self, train: TrainingSet) -> FittedPath:
+        settings = BoostingSettings.of(self)
+        forest = settings.boost(train, settings.bin(train))
+        return _ScoreExits(train, forest, exits_after(forest, self.every))
 
 
 def exits_after(forest: Forest, every: int) -> NDArray[np.int64]:
-    """How many trees a row has been through at each exit, `every` rounds apart."""
-    step, trees = every * len(forest.base), len(forest.roots)
-    return np.append(np.arange(step, trees, step), trees).astype(np.int64)
+    """Return how many trees come before each exit, if there is one after `every` rounds."""
+    step, n_trees = every * len(forest.base), len(forest.roots)
+    return np.append(np.arange(step, n_trees, step), n_trees).astype(np.int64)
 
 
+@dataclass(frozen=True, eq=False)
 class _ScoreExits:
-    """One ensemble, and any threshold on it."""
+    """One ensemble with exits, of which any threshold makes a cascade.
 
-    def __init__(self, task: Task, forest: Forest, every: int) -> None:
-        self.task, self.forest = task, forest
-        self.ends = exits_after(forest, every)
+    Attributes
+    ----------
+    train : TrainingSet
+    forest : Forest
+        The boosted trees.
+    ends : int64 array
+        Number of trees before each exit.
+    """
+
+    train: TrainingSet
+    forest: Forest
+    ends: NDArray[np.int64]
 
     def model(self, knob: Knob) -> Frozen:
-        """The cascade for a threshold."""
+        """Return the cascade for one threshold."""
         if not len(self.forest.roots):
             return self.forest
         threshold = knob["threshold"]
         if len(self.forest.base) > 1:
             return Cascade.of(self.forest, self.ends, high=np.inf if threshold == 1 else threshold)
+        # With two classes the larger probability is at least 0.5; exits compare log odds.
         with np.errstate(divide="ignore"):
             odds = np.log(max(threshold, 0.5)) - np.log1p(-max(threshold, 0.5))
         return Cascade.of(self.forest, self.ends, -odds, odds)
 
     def knobs(self) -> list[Knob]:
-        """Thresholds that shares of the training rows pass, and 1."""
+        """Return thresholds at quantiles of the training rows' probabilities at exits, and 1."""
         if not len(self.forest.roots):
             return []
-        scores = Cascade.of(self.forest, self.ends).running(self.task.X)
+        scores = Cascade.of(self.forest, self.ends).exit_scores(self.train.X)
         if len(self.forest.base) == 1:
             scores = 1.0 / (1.0 + np.exp(-np.abs(scores)))
-        levels = np.quantile(scores, np.linspace(0, 1, POINTS))
+        levels = np.quantile(scores, np.linspace(0, 1, N_POINTS))
         return [{"threshold": float(level)} for level in np.unique([*levels, 1.0])]
 
 
-SPAN = (0.01, 5.0)
+class ProximityExitClassifier(OneVsRestBaseline):
+    """Boosted trees that a row leaves when it has fallen too far behind the best rows.
 
-
-class ProximityExitClassifier(TwoClassRival):
-    """Boosted trees that a row leaves when it has fallen too far behind the best.
-
-    Simplified: the paper compares a document with the fifth best of the same query. A row alone
-    knows no query, so the score to keep up with is the one that a share `top` of the training rows
-    exceed after the same trees: give the share of a query that is worth ranking, as 5 of 100.
+    One simplification: the paper compares a document with the fifth best of its query. A single
+    row belongs to no query here, so it is compared with the score that a share `top` of the
+    training rows exceed after the same trees. Set `top` to the share of a query that is worth
+    ranking, such as 5 of 100.
 
     Parameters
     ----------
     prices : Prices, optional
-        What features cost; they only tell the bill.
+        What features cost; only the bills depend on them.
     slack : float or None
-        How far, in log odds, a row may lie behind at the first exit; None sends every row through
-        all trees.
+        How far behind, in log odds, a row may be at the first exit; with None every row takes all
+        trees.
     top : float
-        Share of the rows that are among the best.
+        Share of the rows that count as the best.
     every : int
-        Rounds of boosting between two exits.
+        Boosting rounds between two exits.
     n_estimators, learning_rate, max_depth, min_samples_leaf, class_weight, random_state
         As in `GreedyMiserClassifier`.
 
@@ -167,13 +185,15 @@ class ProximityExitClassifier(TwoClassRival):
     >>> X = np.random.default_rng(0).normal(size=(400, 3))
     >>> y = (X[:, 0] > 1).astype(int)
     >>> model = ProximityExitClassifier(slack=0.5, top=0.1, n_estimators=40).fit(X, y)
-    >>> bool((model.predictor_.evaluations(X[y == 0]) == 10).all())  # leave at the first exit
-    True
+    >>> np.unique(model.predictor_.evaluations(X[y == 0]))  # they leave at the first exit
+    array([10])
+    >>> np.unique(model.predictor_.evaluations(X[y == 1])).max()
+    np.int64(40)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Rival._parameter_constraints,
-        **CONSTRAINTS,
+        **BaselineClassifier._parameter_constraints,
+        **BOOSTING_CONSTRAINTS,
         "slack": [Interval(Real, 0, None, closed="left"), None],
         "top": [Interval(Real, 0, 1, closed="both")],
         "every": [Interval(Integral, 1, None, closed="left")],
@@ -206,43 +226,65 @@ class ProximityExitClassifier(TwoClassRival):
     def _knob(self) -> Knob:
         return {"slack": None if self.slack is None else float(self.slack)}
 
-    def _one_learner(self, task: Task) -> Learner:
-        trees = Trees.of(self)
-        forest = trees.boost(task, trees.binned(task))
-        return _ProximityExits(task, forest, self.every, self.top)
+    def _fit_binary(self, train: TrainingSet) -> FittedPath:
+        settings = BoostingSettings.of(self)
+        forest = settings.boost(train, settings.bin(train))
+        ends = exits_after(forest, self.every)
+        if not len(forest.roots):
+            return _ProximityExits(forest, ends, np.empty((0, len(train))), np.empty(0))
+        scores = Cascade.of(forest, ends).exit_scores(train.X)
+        weight = normalized_weights(train)
+        top_scores = [weighted_quantile(row, weight, 1.0 - self.top) for row in scores]
+        return _ProximityExits(forest, ends, scores, np.array(top_scores))
 
 
-def slacks(exits: int) -> NDArray[np.float64]:
-    """Share of the slack that is left at each exit, from 1 down to 0 (Xu 2014, sec. 2.1.4)."""
-    return np.asarray(np.arange(exits)[::-1] / max(exits - 1, 1))
+def slack_schedule(n_exits: int) -> Floats:
+    """Return the share of the slack that is left at each exit (Xu 2014, sec. 2.1.4).
+
+    Examples
+    --------
+    >>> from thrifty.learn.baselines.early_exit import slack_schedule
+    >>> slack_schedule(5)
+    array([1.  , 0.75, 0.5 , 0.25, 0.  ])
+    """
+    return np.asarray(np.arange(n_exits)[::-1] / max(n_exits - 1, 1))
 
 
+@dataclass(frozen=True, eq=False)
 class _ProximityExits:
-    """One ensemble, and any slack on it."""
+    """One ensemble with exits, of which any slack makes a cascade.
 
-    def __init__(self, task: Task, forest: Forest, every: int, top: float) -> None:
-        self.forest, self.ends = forest, exits_after(forest, every)
-        if len(forest.roots):
-            self.scores = Cascade.of(forest, self.ends).running(task.X)
-            self.leading = np.array(
-                [weighted_quantile(row, task.weights, 1.0 - top) for row in self.scores]
-            )
+    Attributes
+    ----------
+    forest : Forest
+        The boosted trees.
+    ends : int64 array of shape (E,)
+        Number of trees before each exit.
+    scores : array of shape (E, n)
+        Log odds of the training rows at the exits.
+    top_scores : array of shape (E,)
+        What the best rows exceed at each exit.
+    """
+
+    forest: Forest
+    ends: NDArray[np.int64]
+    scores: Floats
+    top_scores: Floats
 
     def model(self, knob: Knob) -> Frozen:
-        """The cascade for a slack."""
+        """Return the cascade for one slack."""
         if not len(self.forest.roots):
             return self.forest
         if knob["slack"] is None:
             return Cascade.of(self.forest, self.ends)
-        return Cascade.of(
-            self.forest, self.ends, self.leading - knob["slack"] * slacks(len(self.ends))
-        )
+        low = self.top_scores - knob["slack"] * slack_schedule(len(self.ends))
+        return Cascade.of(self.forest, self.ends, low)
 
     def knobs(self) -> list[Knob]:
-        """No slack, parts and multiples of the largest distance of a row, and no exits at all."""
-        whole: list[Knob] = [{"slack": None}] if len(self.forest.roots) else []
+        """Return slacks relative to the largest distance of a training row; 0 and None, too."""
+        no_exits: list[Knob] = [{"slack": None}] if len(self.forest.roots) else []
         if len(self.ends) < 2:
-            return whole
-        furthest = float(np.max(self.leading[:, np.newaxis] - self.scores))
-        levels = furthest * np.geomspace(*SPAN, POINTS)
-        return [{"slack": float(level)} for level in np.unique([0.0, *levels])] + whole
+            return no_exits
+        furthest = float(np.max(self.top_scores[:, np.newaxis] - self.scores))
+        levels = furthest * np.geomspace(*SLACK_RANGE, N_POINTS)
+        return [{"slack": float(level)} for level in np.unique([0.0, *levels])] + no_exits

@@ -1,55 +1,62 @@
-"""One order for all: every row buys the same features, the first of a greedy list.
+"""Baselines of FMCC, which buy one feature at a time (Nan 2018, sec. 2.4).
 
-Random order: every row buys the first features of a list that was drawn (Nan 2018, sec. 2.4).
-
-VoC: buy the feature with which one expects to be surest (T. Gao and D. Koller, NIPS 2011).
-
-As the rival of Nan 2018, sec. 2.4: the reward is that of a right class, locally weighted regression
-around the example predicts what is not bought, its ridge is 0.5 and its bandwidth the median
-distance to the training rows.
+- `FixedOrderClassifier`: every row buys the same features, in one greedy order.
+- `RandomOrderClassifier`: every row buys the same features, in a random order.
+- `ValueOfClassifier`: each row buys the feature with which it expects to be most confident (VoC,
+  Gao and Koller 2011).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from thrifty.costs import Prices
 from thrifty.errors import DataError, raise_all
-from thrifty.learn.neighbors.base import AskingClassifier, Cut, Task, threshold_cuts
-from thrifty.learn.neighbors.classifier import (
-    MarginNeighborsClassifier,
-    column_units,
-    one_order,
-    tolls,
-)
+from thrifty.learn._sklearn import Interval
+from thrifty.learn.dataset import TrainingSet
+from thrifty.learn.neighbors.additive import ScaledTable
+from thrifty.learn.neighbors.base import SequentialClassifier, Stop, weighted_prices
+from thrifty.learn.neighbors.classifier import MarginNeighborsClassifier
 from thrifty.learn.point import Point
-from thrifty.model.sequential.base import Asking, Trails
-from thrifty.model.sequential.gaussians import LocalGaussians
-from thrifty.model.sequential.neighbors import Neighbors
+from thrifty.model.sequential import LocalGaussians, Neighbors, SequentialModel
+from thrifty.model.sequential.base import SequentialStates
 
 __all__ = ["FixedOrderClassifier", "RandomOrderClassifier", "ValueOfClassifier"]
 
+# L2 penalty of the regressions of VoC (Nan 2018, sec. 2.4).
+RIDGE = 0.5
+
 
 class FixedOrderClassifier(MarginNeighborsClassifier):
-    """A classifier of one term a feature on the first features of one order.
+    """An additive classifier on the first features of one greedy order.
 
-    The order is that of a row to which all training rows are near: each feature sets most of them
-    right after those before it, less its price.
+    Each feature in the order is the one with which the most training rows are classified correctly
+    after those before it, less its weighted price.
 
     Parameters
     ----------
     prices, base, n_neighbors, alpha, C, n_estimators, random_state
-        As in `MarginNeighborsClassifier`; near rows only tell the probability of the answer.
+        As in `MarginNeighborsClassifier`; the neighbors only give the probability of the predicted
+        class.
     features : int or None
-        How many features every row buys; None buys all.
+        Number of features that every row buys; None buys all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.learn.baselines import FixedOrderClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = X[:, 0] + 3.0 * X[:, 2] > 0
+    >>> model = FixedOrderClassifier(base="logistic", features=2).fit(X, y)
+    >>> model.model_.order
+    array([2, 0])
+    >>> model.bill(X[:2])
+    array([2., 2.])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -82,63 +89,93 @@ class FixedOrderClassifier(MarginNeighborsClassifier):
         self.random_state = random_state
 
     def path(self, X: Any, y: Any, *, validation: tuple[Any, Any]) -> Iterator[Point]:  # type: ignore[override]
-        """Operating points with one feature more each, from the constant at bill 0."""
-        return self._path(X, y, validation, _prefixes)
+        """Return operating points with one more feature each, from the constant at a bill of 0."""
 
-    def _whole(self, task: Task) -> Neighbors:
-        model = super()._whole(task)
-        return model.changed(order=self._order(model), adaptive=False)
+        def stops(full: SequentialModel, states: SequentialStates) -> Iterator[Stop]:
+            assert isinstance(full, Neighbors)
+            for count in range(len(full.order) + 1):
+                model = full.with_changes(order=full.order[:count])
+                yield Stop({"features": count}, model, np.full(len(states.steps), count))
 
-    def _order(self, model: Neighbors) -> NDArray[np.int64]:
-        return one_order(model)
+        return self._path(X, y, validation, stops)
 
-    def _chosen(self, whole: Asking) -> tuple[dict[str, Any], Asking]:
-        count = len(whole.order) if self.features is None else self.features
-        return _prefix(whole, min(count, len(whole.order)))
+    def _train(self, train: TrainingSet) -> Neighbors:
+        """Train the neighbors, and fix the order in which all rows buy."""
+        model = super()._train(train)
+        state = model.start()
+        # Missing values add no distance: all training rows stay near, so the choice is greedy
+        # on all of them.
+        state.run(np.full(model.n_features, np.nan))
+        order = np.array(state.bought, dtype=np.int64)
+        return model.with_changes(order=order, adaptive=False)
 
-
-def _prefix(whole: Asking, count: int) -> tuple[dict[str, Any], Asking]:
-    assert isinstance(whole, Neighbors)
-    return {"features": count}, whole.changed(order=whole.order[:count])
-
-
-def _prefixes(whole: Asking, trails: Trails) -> Iterator[Cut]:
-    for count in range(len(whole.order) + 1):
-        yield *_prefix(whole, count), np.full(len(trails.steps), count)
+    def _stop_early(self, model: SequentialModel) -> tuple[dict[str, Any], SequentialModel]:
+        """Keep the first `features` of the order."""
+        assert isinstance(model, Neighbors)
+        count = len(model.order)
+        if self.features is not None:
+            count = min(self.features, count)
+        return {"features": count}, model.with_changes(order=model.order[:count])
 
 
 class RandomOrderClassifier(FixedOrderClassifier):
-    """A classifier of one term a feature on features drawn at random.
+    """An additive classifier on the first features of a random order.
 
-    One order is drawn for all rows, by `random_state`, so that a walk can be repeated; over
-    several seeds the mean is that of an order drawn for each row.
+    One order is drawn for all rows, so that a walk can be repeated. Averaged over several seeds,
+    the results are those of an order that is drawn for each row.
 
     Parameters
     ----------
     prices, base, features, n_neighbors, alpha, C, n_estimators, random_state
-        As in `FixedOrderClassifier`; prices only tell the bill.
+        As in `FixedOrderClassifier`; prices only matter for the bill.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.learn.baselines import RandomOrderClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = X[:, 0] + 3.0 * X[:, 2] > 0
+    >>> RandomOrderClassifier(base="logistic", random_state=0).fit(X, y).model_.order
+    array([2, 1, 0])
     """
 
-    def _order(self, model: Neighbors) -> NDArray[np.int64]:
+    def _train(self, train: TrainingSet) -> Neighbors:
+        """Train the neighbors, and draw the order in which all rows buy."""
+        model = MarginNeighborsClassifier._train(self, train)
         random: Any = check_random_state(self.random_state)
-        return np.asarray(random.permutation(np.sort(model.order)), dtype=np.int64)
+        order = np.asarray(random.permutation(np.sort(model.order)), dtype=np.int64)
+        return model.with_changes(order=order, adaptive=False)
 
 
-RIDGE = 0.5
+class ValueOfClassifier(SequentialClassifier):
+    """A Gaussian classifier that buys the feature with which it expects to be most confident.
 
-
-class ValueOfClassifier(AskingClassifier):
-    """A Gaussian classifier that asks each row for the feature of the largest expected reward.
+    Locally weighted regressions around the example predict the features that are not bought. The
+    bandwidth is the median distance to the training rows.
 
     Parameters
     ----------
     prices : Prices, optional
-        What features cost; one unit each when left out.
+        Prices of the features; by default each costs one unit.
     threshold : float
-        A row stops when its class is more probable than this; 1 buys everything.
+        A row stops when its most probable class is more probable than this; 1 buys everything.
     alpha : float
-        Expected probability that a feature must add more than another to be bought before one
-        that is cheaper by the mean price.
+        Weight of the prices in the choice. A feature is preferred to one that is cheaper by the
+        mean price if it is expected to add at least this much more to the probability.
+
+    Examples
+    --------
+    Only the second feature separates the classes, around 0 and 3. A row at 3 stops after it; a row
+    halfway buys everything:
+
+    >>> import numpy as np
+    >>> from thrifty.learn.baselines import ValueOfClassifier
+    >>> y = np.arange(200) % 2
+    >>> X = np.random.default_rng(0).normal(size=(200, 3)) + np.outer(y, [0.0, 3.0, 0.0])
+    >>> model = ValueOfClassifier(threshold=0.9).fit(X, y)
+    >>> model.used([[0.0, 3.0, 0.0], [0.0, 1.5, 0.0]])
+    array([[False,  True, False],
+           [ True,  True,  True]])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -154,30 +191,26 @@ class ValueOfClassifier(AskingClassifier):
         self.threshold = threshold
         self.alpha = alpha
 
-    def path(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        validation: tuple[Any, Any],
-        thresholds: Sequence[float] | None = None,
-    ) -> Iterator[Point]:
-        """Operating points over a range of thresholds, cheapest first, from one run."""
-        return self._path(X, y, validation, partial(threshold_cuts, thresholds=thresholds))
-
-    def _whole(self, task: Task) -> LocalGaussians:
-        examples = task.examples
-        named = [task.schema.names[j] for j in np.flatnonzero(examples.categories)]
-        problems = [f"column {name!r} holds categories, which are not Gaussian" for name in named]
+    def _train(self, train: TrainingSet) -> LocalGaussians:
+        """Standardize the rows; raises a DataError if a column holds categories."""
+        problems = [
+            f"column {train.schema.names[j]!r} holds categories, which are not Gaussian"
+            for j in np.flatnonzero(train.categorical)
+        ]
         raise_all(DataError, "table", problems)
-        units = column_units(examples)
-        places = (examples.X - examples.center) * units
-        toll, entry = tolls(task.prices, self.alpha)
-        order = np.flatnonzero(np.nanstd(examples.X, axis=0) > 0)
+        table = ScaledTable.of(train)
+        unit = table.distance_units()
+        scores = (table.X - table.center) * unit
+        weighted_price, weighted_group_price = weighted_prices(train.prices, self.alpha)
         return LocalGaussians(
-            np.where(np.isnan(places), 0.0, places), examples.codes, examples.center, units, toll,
-            task.prices.group, entry, order, RIDGE, 1.0,
-        )  # fmt: skip
-
-    def _chosen(self, whole: Asking) -> tuple[dict[str, Any], Asking]:
-        return {"threshold": float(self.threshold)}, whole.until(self.threshold)
+            standard_scores=np.where(np.isnan(scores), 0.0, scores),
+            labels=table.y,
+            center=table.center,
+            unit=unit,
+            weighted_price=weighted_price,
+            group=train.prices.group,
+            weighted_group_price=weighted_group_price,
+            order=np.flatnonzero(np.nanstd(table.X, axis=0) > 0),
+            ridge=RIDGE,
+            threshold=1.0,
+        )

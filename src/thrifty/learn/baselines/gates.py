@@ -1,12 +1,12 @@
-"""What the rivals of the learnt gate share: its settings, without those of the search.
+"""Gates that need no training: by the margin of the local model, and at random.
 
-Sending the rows whose margin is small: the rule that a learnt gate has to beat.
-
-Sending rows by lot: what a gate has to beat in any case.
+Both are baselines of `GatedClassifier` in Nan and Saligrama 2017, sec. 5 and 7.7. `BaselineGate`
+is the base of all gate baselines; learned_gates.py has those that are trained.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from numbers import Real
@@ -15,40 +15,40 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils import check_random_state
 
 from thrifty.costs import Prices
-from thrifty.errors import BudgetError, DataError
+from thrifty.errors import BudgetError
+from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.gates.assignment import KLDistance
-from thrifty.learn.gates.base import SHARES, Gated, Job, Knob, Learnt
-from thrifty.learn.gates.boosted import constant_value
+from thrifty.learn.gates.base import TRAINED_SHARES, BaseGateClassifier, Knob, TrainedPair
 from thrifty.learn.gates.leaves import LeavesFamily
-from thrifty.learn.gates.problem import GateTask
-from thrifty.learn.gates.threshold import Trial, read_target
+from thrifty.learn.gates.problem import GateProblem
+from thrifty.learn.gates.threshold import GateEvaluation, read_threshold_target
 from thrifty.learn.point import Point
-from thrifty.model import Blend
+from thrifty.model import Blend, Forest, Frozen
 
-__all__ = ["ConfidenceGateClassifier", "GateRival", "UniformGateClassifier"]
+__all__ = ["BaselineGate", "ConfidenceGateClassifier", "UniformGateClassifier"]
 
 
-class GateRival(Gated):
-    """Base of simpler gates before an expensive model.
+class BaselineGate(BaseGateClassifier):
+    """Base of the simpler gates, whose gate and local model do not depend on the share.
 
     Parameters
     ----------
-    expensive, share, penalty, target, prices, class_weight, random_state
+    expensive, prices, share, penalty, target, class_weight, random_state
         As in `GatedClassifier`.
     family : LeavesFamily, optional
-        Settings of the local model, a small boosted one.
+        Hyperparameters of the local model, a small boosted one.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "expensive": "no_validation",
+        "prices": [Prices, None],
         "share": [Interval(Real, 0, 1, closed="both")],
         "penalty": [Interval(Real, 0, None, closed="left")],
         "family": [LeavesFamily, None],
         "target": [dict, None],
-        "prices": [Prices, None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
     }
@@ -56,71 +56,86 @@ class GateRival(Gated):
     def __init__(
         self,
         expensive: Any = None,
+        prices: Prices | None = None,
         share: float = 0.3,
         penalty: float = 0.0,
         family: Any = None,
         target: dict[str, float] | None = None,
-        prices: Prices | None = None,
         class_weight: dict[Any, float] | str | None = None,
         random_state: Any = None,
     ) -> None:
         self.expensive = expensive
+        self.prices = prices
         self.share = share
         self.penalty = penalty
         self.family = family
         self.target = target
-        self.prices = prices
         self.class_weight = class_weight
         self.random_state = random_state
 
-    @property
-    def _trees(self) -> LeavesFamily:
-        return LeavesFamily() if self.family is None else self.family
+    @abstractmethod
+    def _train_models(
+        self, problem: GateProblem, penalty: float, random: RandomState
+    ) -> tuple[Frozen, Frozen]:
+        """Train and freeze the gate and the local model."""
+
+    def _train_pairs(
+        self, problem: GateProblem, knobs: Sequence[Knob], random: RandomState
+    ) -> Iterator[TrainedPair]:
+        """Train one pair for each penalty."""
+        for penalty, same_penalty in groupby(knobs, key=lambda knob: knob.penalty):
+            models = self._train_models(problem, penalty, random)
+            yield TrainedPair(next(same_penalty), *models)
 
 
-class ConfidenceGateClassifier(GateRival):
-    """A small boosted model that answers a row itself where its margin is large enough.
+class ConfidenceGateClassifier(BaselineGate):
+    """A small boosted model that keeps the rows whose margin is large enough.
 
-    The limit is placed on validation rows, as for the learnt gate (Nan and Saligrama 2017, sec. 5, 7.7).
+    The threshold is placed on validation rows, as for the trained gate (Nan and Saligrama 2017,
+    sec. 5 and 7.7).
 
     Parameters
     ----------
-    expensive, share, penalty, target, prices, class_weight, random_state
+    expensive, prices, share, penalty, target, class_weight, random_state
         As in `GatedClassifier`.
     family : LeavesFamily, optional
-        Settings of the local model.
+        Hyperparameters of the local model.
 
     Examples
     --------
+    The rows that are sent lie near the boundary ``x0 + x1 = 0``:
+
     >>> import numpy as np
     >>> from thrifty.learn.baselines import ConfidenceGateClassifier
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(500, 2))
     >>> y = X[:, 0] + X[:, 1] > 0
     >>> model = ConfidenceGateClassifier(share=0.2, random_state=0).fit(X, y)
-    >>> bool(abs(X[model.sent(X)].sum(axis=1)).mean() < abs(X.sum(axis=1)).mean())
-    True
+    >>> distance, sent = np.abs(X.sum(axis=1)), model.sent(X)
+    >>> distance[sent].mean().round(2).item(), distance[~sent].mean().round(2).item()
+    (0.1, 0.75)
     """
 
-    def _learn(self, task: GateTask, knobs: Sequence[Knob], random: RandomState) -> list[Learnt]:
-        found = []
-        for penalty, some in groupby(knobs, key=lambda knob: knob.penalty):
-            (pair,) = self._trees.start(task, penalty, KLDistance(), random)
-            models = pair.freeze()
-            found += [Learnt(knob, *models) for knob in some]
-        return found
+    def _train_models(
+        self, problem: GateProblem, penalty: float, random: RandomState
+    ) -> tuple[Frozen, Frozen]:
+        """Train the boosted model; the gate is minus its margin."""
+        family = self.family or LeavesFamily()
+        (pair,) = family.initial_pairs(problem, penalty, KLDistance(), random)
+        return pair.freeze()
 
 
-class UniformGateClassifier(GateRival):
-    """A small boosted model and the expensive one, of which each row draws one.
+class UniformGateClassifier(BaselineGate):
+    """A small boosted model and the expensive one, between which each row chooses at random.
 
-    The lot is a hash of what the local model reads, so the same row is always sent or never.
+    The choice is a hash of the features that the local model reads, so a row is always sent or
+    never.
 
     Parameters
     ----------
-    expensive, share, penalty, target, prices, class_weight, random_state
+    expensive, prices, share, penalty, target, class_weight, random_state
         As in `GatedClassifier`.
     family : LeavesFamily, optional
-        Settings of the local model.
+        Hyperparameters of the local model.
 
     Examples
     --------
@@ -139,17 +154,32 @@ class UniformGateClassifier(GateRival):
         y: Any,
         sample_weight: Any = None,
         validation: tuple[Any, Any] | None = None,
-        answers: Any = None,
+        expensive_proba: Any = None,
     ) -> Self:
-        """As `GatedClassifier.fit`; a bill or a quality is met on average."""
-        aim, number = read_target(self.target, self.share)
-        if aim == "quality" and validation is None:
-            raise DataError("target: a quality is measured on rows of its own; give validation")
-        job = self._job(X, y, sample_weight, answers)
-        (learnt,) = self._learn(job.task, [Knob(self.share, self.penalty)], self._random())
-        trial = self._trial(job, learnt, validation, answers=aim == "quality")
-        share = number if aim == "share" else _between(trial, aim, number)
-        self._install(job, self._blend(job, trial, share), learnt.knob.plain | {"share": share})
+        """Train the local model, and choose the share; see `GatedClassifier.fit`.
+
+        A bill or a quality is met in expectation, by interpolating between the two models.
+        """
+        kind, number = read_threshold_target(self.target, self.share, validation is not None)
+        problem, columns = self._prepare(X, y, sample_weight, expensive_proba)
+        rows = self._threshold_rows(validation, problem, columns, run_calls=kind == "quality")
+        knob = Knob(float(self.share), float(self.penalty))
+        pair = next(self._train_pairs(problem, [knob], check_random_state(self.random_state)))
+        evaluation = self._evaluate(pair, columns, rows)
+        share = number
+        if kind != "share":
+            means = evaluation.mean_bills if kind == "bill" else evaluation.accuracies
+            local, expensive = float(means[0]), float(means[-1])
+            share = (number - local) / (expensive - local) if expensive != local else 0.0
+            if (kind == "bill" and share < 0) or (kind == "quality" and share > 1):
+                raise BudgetError(
+                    f"target: a {kind} of {number:g} lies outside {local:g} to {expensive:g}"
+                )
+            share = min(max(share, 0.0), 1.0)
+        self._columns = columns
+        train = columns.widen_training(problem.train)
+        knob = knob._replace(share=share)
+        self._predictor = self._predictor_of(self._blend(evaluation, share), train, knob._asdict())
         return self
 
     def path(
@@ -159,49 +189,43 @@ class UniformGateClassifier(GateRival):
         *,
         validation: tuple[Any, Any],
         sample_weight: Any = None,
-        answers: Any = None,
+        expensive_proba: Any = None,
         shares: Sequence[float] | None = None,
         penalties: Sequence[float] | None = None,
     ) -> Iterator[Point]:
-        """Operating points over shares and penalties, cheapest first, from the constant on."""
-        job = self._job(X, y, sample_weight, answers)
-        rows, codes = held = self._held(job, validation, answers=True)
-        points = [self._constant(job, held)]
-        for penalty in self._penalties(job.task, penalties):
-            (learnt,) = self._learn(job.task, [Knob(0.0, penalty)], self._random())
-            trial = self._tried(job, learnt, *held)
-            for share in (*(SHARES if shares is None else shares), 1.0):
-                knob = Knob(share, penalty).plain
-                model = self._predictor_of(job, self._blend(job, trial, share), knob)
-                bills = model.prices.bill(model.model.used(rows), model.model.evaluations(rows))
-                right = model.model.score(rows).argmax(axis=1) == codes
-                points.append(Point(knob, model, float(bills.mean()), float(right.mean())))
+        """Return points over shares and penalties, cheapest first, from the constant model on."""
+        problem, columns = self._prepare(X, y, sample_weight, expensive_proba)
+        rows = self._threshold_rows(validation, problem, columns, run_calls=True)
+        train = columns.widen_training(problem.train)
+        points = [self._constant_point(train, rows)]
+        for penalty in self._path_penalties(problem, penalties):
+            random = check_random_state(self.random_state)
+            pair = next(self._train_pairs(problem, [Knob(0.0, penalty)], random))
+            evaluation = self._evaluate(pair, columns, rows)
+            for share in (*(TRAINED_SHARES if shares is None else shares), 1.0):
+                knob, blend = Knob(float(share), penalty), self._blend(evaluation, share)
+                model = self._predictor_of(blend, train, knob._asdict())
+                points.append(Point.measure(model, rows))
         return iter(sorted(points, key=lambda point: point.bill))
 
-    def sent(self, X: Any) -> NDArray[np.bool_]:
-        """Which rows the lot sends to the expensive model, (n,); no call is made."""
-        rows, model = self._rows(X), self.model_
-        assert isinstance(model, Blend)
-        return model.goes_second(rows)
+    def _train_models(
+        self, problem: GateProblem, penalty: float, random: RandomState
+    ) -> tuple[Frozen, Frozen]:
+        """Train the boosted model; the gate is 0 for every row."""
+        family = self.family or LeavesFamily()
+        (pair,) = family.initial_pairs(problem, penalty, KLDistance(), random)
+        gate, local = pair.freeze()
+        return Forest.constant([0.0], "sum", gate.n_features), local
 
-    def _learn(self, task: GateTask, knobs: Sequence[Knob], random: RandomState) -> list[Learnt]:
-        gate = constant_value(0.0, len(task.schema))
-        (pair,) = self._trees.start(task, knobs[0].penalty, KLDistance(), random)
-        return [Learnt(knob, gate, pair.freeze()[1]) for knob in knobs]
+    def _blend(self, evaluation: GateEvaluation, share: float) -> Blend:
+        """Draw the seed of the hash, and blend the local and the expensive model."""
+        keys = np.flatnonzero(evaluation.local.support)
+        if not len(keys):  # without keys all rows would have the same hash
+            keys = np.flatnonzero(evaluation.expensive.support)[:1]
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        return Blend.of(evaluation.local, evaluation.expensive, keys, share, seed)
 
-    def _blend(self, job: Job, trial: Trial, share: float) -> Blend:
-        keys = np.flatnonzero(trial.local.support)
-        if not len(keys):  # without keys all rows have one lot
-            keys = np.flatnonzero(trial.expensive.support)[:1]
-        seed = int(self._random().randint(2**31))
-        return Blend.of(trial.local, trial.expensive, keys, share, seed)
-
-
-def _between(trial: Trial, aim: str, number: float) -> float:
-    """The share at which the mean of the two ends is the number."""
-    ends = trial.mean_bills if aim == "bill" else trial.accuracies
-    first, last = float(ends[0]), float(ends[-1])
-    share = (number - first) / (last - first) if last != first else 0.0
-    if (aim == "bill" and share < 0) or (aim == "quality" and share > 1):
-        raise BudgetError(f"target: a {aim} of {number:g} lies outside {first:g} to {last:g}")
-    return min(max(share, 0.0), 1.0)
+    def _sends(self, rows: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Return which encoded rows the hash sends, (n,)."""
+        assert isinstance(self.model_, Blend)
+        return self.model_.goes_second(rows)

@@ -1,19 +1,12 @@
-"""Cost-complexity pruning of every tree (Breiman et al. 1984), blind to prices.
+"""Simpler ways to shrink a random forest, to compare with BudgetPrune (Nan 2018, ch. 4).
 
-Impurity + alpha * leaves, least for each tree alone. A leaf more is a split more, so all alphas
-at once are the same nested problem as in BudgetPrune, with one unit of cost a split and
-nothing shared.
+- `FewerTreesClassifier` keeps the first trees.
+- `EarlyStoppingClassifier` splits no node that is nearly pure (baseline i of the thesis).
+- `CostComplexityClassifier` prunes every tree by its number of leaves (Breiman et al. 1984).
+- `GreedyPruneClassifier` gives up one feature after another in all trees at once (baseline iii).
 
-Early stopping: a node that is nearly pure is split no further (Nan 2018, ch. 4, rival i).
-
-A random forest with fewer trees: the plainest way to a smaller bill.
-
-GreedyPrune: give up one feature after another, everywhere at once (Nan 2018, ch. 4, rival iii).
-
-Each step takes back all splits that read one feature, and what hangs below them: the feature
-whose loss costs the fewest errors for the bill that it saves, both on the training rows.
-
-Class counts and Gini impurity of the nodes of a forest, on the rows that it learns from.
+Only the last looks at prices. The estimators derive from `ForestPruner`, so they take a fitted
+forest or train one, exactly as `PrunedForestClassifier` does.
 """
 
 from __future__ import annotations
@@ -24,14 +17,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
 from thrifty.costs import Prices
 from thrifty.errors import DataError
 from thrifty.kernels.closure import problem as arcs
 from thrifty.kernels.closure.path import all_closures
-from thrifty.kernels.closure.problem import add_up, find_parents
-from thrifty.learn.pruning.base import ForestPruner, Mask, Task
+from thrifty.learn._sklearn import Interval
+from thrifty.learn.pruning.base import ForestPruner, Knob, PruningData
 from thrifty.learn.pruning.closure_problem import prune
 from thrifty.model import Forest
 from thrifty.model.forest.nodes import INDEX, is_leaf
@@ -45,6 +37,14 @@ __all__ = [
     "gini_sums",
 ]
 
+Floats = NDArray[np.float64]
+
+# Points of a path, at most.
+MAX_ALPHAS = 60
+N_IMPURITIES = 40
+# The closure solver takes integers: the impurity that all splits save is this many units.
+IMPURITY_UNITS = 2.0**56
+
 
 class FewerTreesClassifier(ForestPruner):
     """The first trees of a forest.
@@ -52,9 +52,19 @@ class FewerTreesClassifier(ForestPruner):
     Parameters
     ----------
     forest, prices, n_estimators, random_state
-        As in `PrunedForestClassifier`; prices only tell the bill.
+        As in `PrunedForestClassifier`; only the bills depend on the prices.
     trees : int or None
-        How many to keep; None keeps all.
+        Number of trees to keep; None keeps all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.learn.baselines import FewerTreesClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    >>> model = FewerTreesClassifier(trees=2, n_estimators=10, random_state=0).fit(X, y)
+    >>> len(model.model_.roots)
+    2
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -73,201 +83,42 @@ class FewerTreesClassifier(ForestPruner):
         super().__init__(forest, prices, n_estimators, random_state)
         self.trees = trees
 
-    def _chosen(self, task: Task) -> tuple[dict[str, Any], Forest]:
-        total = len(task.forest.roots)
-        trees = total if self.trees is None else self.trees
-        if trees > total:
-            raise DataError(f"trees: {trees} are asked for, the forest has {total}")
-        return {"trees": trees}, task.forest.prefix(trees)
+    def _prune(self, data: PruningData) -> tuple[Knob, Forest]:
+        n_trees = len(data.forest.roots)
+        trees = n_trees if self.trees is None else self.trees
+        if trees > n_trees:
+            raise DataError(f"trees: the forest has {n_trees}, which is less than {trees}")
+        return {"trees": trees}, data.forest.prefix(trees)
 
-    def _forests(self, task: Task) -> Iterator[tuple[dict[str, Any], Forest]]:
-        for trees in range(1, len(task.forest.roots) + 1):
-            yield {"trees": trees}, task.forest.prefix(trees)
-
-
-class GreedyPruneClassifier(ForestPruner):
-    """A forest that has given up some of its features.
-
-    Parameters
-    ----------
-    forest, prices, n_estimators, random_state
-        As in `PrunedForestClassifier`.
-    features : int or None
-        How many features to keep; None keeps all.
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **ForestPruner._parameter_constraints,
-        "features": [Interval(Integral, 0, None, closed="left"), None],
-    }
-
-    def __init__(
-        self,
-        forest: Any = None,
-        prices: Prices | None = None,
-        features: int | None = None,
-        n_estimators: int = 40,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(forest, prices, n_estimators, random_state)
-        self.features = features
-
-    def _chosen(self, task: Task) -> tuple[dict[str, Any], Forest]:
-        most = len(task.forest.features) if self.features is None else self.features
-        for knob, forest in _giving_up(task):
-            if knob["features"] <= most:
-                return knob, forest
-        return {"features": 0}, prune(task.forest, task.nothing)
-
-    def _forests(self, task: Task) -> Iterator[tuple[dict[str, Any], Forest]]:
-        yield from reversed(list(_giving_up(task)))
-
-
-def _giving_up(task: Task) -> Iterator[tuple[dict[str, Any], Forest]]:
-    """Forests that read one feature less each."""
-    left = task.forest.features
-    while len(left):
-        forest = prune(task.forest, _reading_only(task.forest, left))
-        if not len(forest.roots):
-            return
-        yield {"features": len(left)}, forest
-        left = _without_worst(task, left, *_judge(task, forest))
-
-
-def _without_worst(
-    task: Task, left: NDArray[np.int64], error: float, bill: float
-) -> NDArray[np.int64]:
-    """The features without the one that is best given up."""
-    costs = []
-    for number in range(len(left)):
-        fewer = np.delete(left, number)
-        worse, cheaper = _judge(task, prune(task.forest, _reading_only(task.forest, fewer)))
-        # Errors for money; what saves no money goes last.
-        saved = bill - cheaper
-        costs.append((worse - error) / saved if saved > 0 else np.inf)
-    return np.delete(left, int(np.argmin(costs)))
-
-
-def _judge(task: Task, forest: Forest) -> tuple[float, float]:
-    """Weighted error and mean bill on the training rows."""
-    scores, used = forest.score_and_used(task.X)
-    wrong = scores.argmax(axis=1) != task.codes
-    bills = task.prices.bill(used, forest.evaluations(task.X))
-    return float(np.average(wrong, weights=task.weight)), float(bills.mean())
-
-
-def _reading_only(forest: Forest, features: NDArray[np.int64]) -> Mask:
-    """Splits that read, on the way to them and in them, these features only."""
-    keep = ~is_leaf(forest.nodes) & np.isin(forest.nodes["feature"] & INDEX, features)
-    number = np.searchsorted(forest.features, features)
-    allowed = np.zeros(forest.paths.shape[1], dtype=np.uint64)
-    np.bitwise_or.at(allowed, number // 64, np.uint64(1) << (number % 64).astype(np.uint64))
-    return np.asarray(keep & ~(forest.paths & ~allowed).any(axis=1))
-
-
-Floats = NDArray[np.float64]
-
-
-def class_counts(task: Task) -> Floats:
-    """Weight of each class among the rows that pass each node, (nodes, K)."""
-    nodes, k = task.forest.values.shape
-    weight = np.ones(len(task.X)) if task.weight is None else task.weight
-    counts = np.zeros(nodes * k)
-    for leaf in task.forest.leaves(task.X):
-        counts += np.bincount(leaf * k + task.codes, weights=weight, minlength=nodes * k)
-    counts = counts.reshape(nodes, k)
-    add_up(find_parents(task.forest.nodes["child"]), counts)
-    return counts
-
-
-def gini_sums(counts: Floats) -> Floats:
-    """Gini impurity of each node times the weight of its rows."""
-    total = counts.sum(axis=1)
-    return np.asarray(total - (counts**2).sum(axis=1) / np.maximum(total, np.finfo(float).tiny))
-
-
-POINTS = 60
-# Impurities are sums of squares: whole numbers of this fine a share of them.
-FINE = 2.0**56
-
-
-class CostComplexityClassifier(ForestPruner):
-    """A forest whose trees are pruned to few leaves, each on its own.
-
-    Parameters
-    ----------
-    forest, prices, n_estimators, random_state
-        As in `PrunedForestClassifier`; prices only tell the bill.
-    alpha : float
-        Gini impurity that a leaf more must save, scikit-learn's `ccp_alpha`.
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **ForestPruner._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        forest: Any = None,
-        prices: Prices | None = None,
-        alpha: float = 0.0,
-        n_estimators: int = 40,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(forest, prices, n_estimators, random_state)
-        self.alpha = alpha
-
-    def _chosen(self, task: Task) -> tuple[dict[str, Any], Forest]:
-        return {"alpha": float(self.alpha)}, _pruned(task, _alphas(task), self.alpha)
-
-    def _forests(self, task: Task) -> Iterator[tuple[dict[str, Any], Forest]]:
-        alphas = _alphas(task)
-        found = np.unique(alphas[alphas > 0])[::-1]
-        picked = np.unique(np.linspace(0, len(found) - 1, min(POINTS, len(found))).astype(int))
-        for alpha in np.append(found, 0.0)[picked + 1]:
-            yield {"alpha": float(alpha)}, _pruned(task, alphas, alpha)
-
-
-def _pruned(task: Task, alphas: NDArray[np.float64], alpha: float) -> Forest:
-    # As in scikit-learn, 0 prunes nothing, not even splits that save no impurity.
-    return prune(task.forest, alphas > alpha) if alpha > 0 else task.forest
-
-
-def _alphas(task: Task) -> NDArray[np.float64]:
-    """Alpha from which on each node splits no more."""
-    forest = task.forest
-    counts = class_counts(task)
-    impurity = gini_sums(counts)
-    split = np.flatnonzero(~is_leaf(forest.nodes))
-    child = forest.nodes["child"][split]
-    gain = np.zeros(len(impurity))
-    gain[split] = impurity[split] - impurity[child] - impurity[child + 1]
-    unit = max(float(gain.sum()), 1.0) / FINE
-    parent = arcs.find_parents(forest.nodes["child"])
-    whole = np.rint(gain / unit).astype(np.int64)
-    number, above, worth = arcs.chains(parent, arcs.worthy(parent, whole), whole)
-    # A chain that stays or goes as one has as many splits as nodes.
-    cost = np.bincount(number[number >= 0], minlength=len(above)).astype(np.int64)
-    nothing = np.zeros(len(above) + 1, dtype=np.int64)
-    rates = all_closures(above, nothing, np.zeros(0, dtype=np.int32), worth, cost)
-    weight = counts[forest.roots[:1]].sum() or 1.0
-    return np.asarray(np.append(rates * (unit / weight), 0.0)[number])
-
-
-POINTS_EARLY_STOPPING = 40
+    def _prunings(self, data: PruningData) -> Iterator[tuple[Knob, Forest]]:
+        for trees in range(1, len(data.forest.roots) + 1):
+            yield {"trees": trees}, data.forest.prefix(trees)
 
 
 class EarlyStoppingClassifier(ForestPruner):
-    """A forest whose trees stop where little impurity is left.
+    """A forest in which nearly pure nodes are not split (Nan 2018, ch. 4, baseline i).
 
     Parameters
     ----------
     forest, prices, n_estimators, random_state
-        As in `PrunedForestClassifier`; prices only tell the bill.
+        As in `PrunedForestClassifier`; only the bills depend on the prices.
     tolerated : float
-        Gini impurity of the rows of a node, times their share of all rows, that is split no
-        further.
+        A node is not split if its Gini impurity, times its share of all rows, is at most this.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.learn.baselines import EarlyStoppingClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    >>> for tolerated in (0.0, 0.02, 0.2):
+    ...     model = EarlyStoppingClassifier(
+    ...         tolerated=tolerated, n_estimators=10, random_state=0
+    ...     ).fit(X, y)
+    ...     print(tolerated, len(model.model_.nodes))
+    0.0 198
+    0.02 154
+    0.2 42
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -286,26 +137,233 @@ class EarlyStoppingClassifier(ForestPruner):
         super().__init__(forest, prices, n_estimators, random_state)
         self.tolerated = tolerated
 
-    def _chosen(self, task: Task) -> tuple[dict[str, Any], Forest]:
-        keep = _impurities(task) > self.tolerated
-        return {"tolerated": float(self.tolerated)}, prune(task.forest, keep)
+    def _prune(self, data: PruningData) -> tuple[Knob, Forest]:
+        keep = _split_impurities(data) > self.tolerated
+        return {"tolerated": float(self.tolerated)}, prune(data.forest, keep)
 
-    def _forests(self, task: Task) -> Iterator[tuple[dict[str, Any], Forest]]:
-        impurity = _impurities(task)
-        found = impurity[impurity > 0]
-        if not len(found):
+    def _prunings(self, data: PruningData) -> Iterator[tuple[Knob, Forest]]:
+        impurity = _split_impurities(data)
+        positive = impurity[impurity > 0]
+        if not len(positive):
             return
-        steps = np.geomspace(found.max(), found.min(), POINTS_EARLY_STOPPING)[1:]
-        for tolerated in [*steps.tolist(), 0.0]:
-            yield {"tolerated": tolerated}, prune(task.forest, impurity > tolerated)
+        levels = np.geomspace(positive.max(), positive.min(), N_IMPURITIES)[1:]
+        for tolerated in [*levels.tolist(), 0.0]:
+            yield {"tolerated": tolerated}, prune(data.forest, impurity > tolerated)
 
 
-def _impurities(task: Task) -> NDArray[np.float64]:
-    """Impurity of each split, at most that of its parent; 0 for leaves."""
-    counts = class_counts(task)
-    impurity = gini_sums(counts) / (counts[task.forest.roots[:1]].sum() or 1.0)
-    impurity[is_leaf(task.forest.nodes)] = 0.0
-    parent = find_parents(task.forest.nodes["child"])
+def _split_impurities(data: PruningData) -> Floats:
+    """Return the impurity of each split times its share of the rows; 0 for leaves, (nodes,).
+
+    It is at most that of the parent, so that the kept splits of every threshold are a pruning.
+    """
+    counts = class_counts(data)
+    impurity = gini_sums(counts) / (counts[data.forest.roots[:1]].sum() or 1.0)
+    impurity[is_leaf(data.forest.nodes)] = 0.0
+    parent = arcs.find_parents(data.forest.nodes["child"])
     for node in np.flatnonzero(parent >= 0):
         impurity[node] = min(impurity[node], impurity[parent[node]])
     return impurity
+
+
+class CostComplexityClassifier(ForestPruner):
+    """A forest in which each tree is pruned to few leaves (Breiman et al. 1984).
+
+    Each tree minimizes its impurity plus `alpha` times its number of leaves. One more leaf is one
+    more split, so all alphas together are the closure problem of BudgetPrune in which every split
+    costs one unit and nothing is shared.
+
+    Parameters
+    ----------
+    forest, prices, n_estimators, random_state
+        As in `PrunedForestClassifier`; only the bills depend on the prices.
+    alpha : float
+        Gini impurity that one more leaf must save, scikit-learn's `ccp_alpha`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.learn.baselines import CostComplexityClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    >>> for alpha in (0.0, 0.01, 0.1):
+    ...     model = CostComplexityClassifier(
+    ...         alpha=alpha, n_estimators=10, random_state=0
+    ...     ).fit(X, y)
+    ...     print(alpha, len(model.model_.nodes))
+    0.0 198
+    0.01 138
+    0.1 48
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ForestPruner._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        forest: Any = None,
+        prices: Prices | None = None,
+        alpha: float = 0.0,
+        n_estimators: int = 40,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(forest, prices, n_estimators, random_state)
+        self.alpha = alpha
+
+    def _prune(self, data: PruningData) -> tuple[Knob, Forest]:
+        return {"alpha": float(self.alpha)}, _prune_at(data, _critical_alphas(data), self.alpha)
+
+    def _prunings(self, data: PruningData) -> Iterator[tuple[Knob, Forest]]:
+        critical = _critical_alphas(data)
+        levels = np.unique(critical[critical > 0])[::-1]
+        n_points = min(MAX_ALPHAS, len(levels))
+        picked = np.unique(np.linspace(0, len(levels) - 1, n_points).astype(int))
+        # The highest level prunes everything, which is the constant: take the one after each.
+        for alpha in np.append(levels, 0.0)[picked + 1]:
+            yield {"alpha": float(alpha)}, _prune_at(data, critical, alpha)
+
+
+def _critical_alphas(data: PruningData) -> Floats:
+    """Return the alpha from which on each node is a leaf, (nodes,)."""
+    forest, counts = data.forest, class_counts(data)
+    impurity = gini_sums(counts)
+    split = np.flatnonzero(~is_leaf(forest.nodes))
+    child = forest.nodes["child"][split]
+    gain = np.zeros(len(impurity))
+    gain[split] = impurity[split] - impurity[child] - impurity[child + 1]
+    unit = max(float(gain.sum()), 1.0) / IMPURITY_UNITS
+    units = np.rint(gain / unit).astype(np.int64)
+    parent = arcs.find_parents(forest.nodes["child"])
+    number, above, worth = arcs.chains(parent, arcs.worthy(parent, units), units)
+    # A chain of nodes that are kept or pruned together has as many splits as nodes.
+    cost = np.bincount(number[number >= 0], minlength=len(above)).astype(np.int64)
+    no_shared_costs = np.zeros(len(above) + 1, dtype=np.int64)
+    rates = all_closures(above, no_shared_costs, np.zeros(0, dtype=np.int32), worth, cost)
+    weight = counts[forest.roots[:1]].sum() or 1.0
+    return np.asarray(np.append(rates * (unit / weight), 0.0)[number])
+
+
+def _prune_at(data: PruningData, critical: Floats, alpha: float) -> Forest:
+    """Keep the splits whose critical alpha is larger."""
+    # As in scikit-learn, 0 prunes nothing, not even splits that save no impurity.
+    return prune(data.forest, critical > alpha) if alpha > 0 else data.forest
+
+
+class GreedyPruneClassifier(ForestPruner):
+    """A forest that gives up one feature after another (Nan 2018, ch. 4, baseline iii).
+
+    Each step removes all splits that read one feature, and what is below them. It takes the
+    feature that costs the fewest errors per unit of the bill that it saves, both on the training
+    rows.
+
+    Parameters
+    ----------
+    forest, prices, n_estimators, random_state
+        As in `PrunedForestClassifier`.
+    features : int or None
+        Number of features to keep; None keeps all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty import Prices
+    >>> from thrifty.learn.baselines import GreedyPruneClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    >>> model = GreedyPruneClassifier(
+    ...     prices=Prices([1, 5, 20]), features=2, n_estimators=10, random_state=0
+    ... ).fit(X, y)
+    >>> model.model_.features
+    array([0, 1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ForestPruner._parameter_constraints,
+        "features": [Interval(Integral, 0, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        forest: Any = None,
+        prices: Prices | None = None,
+        features: int | None = None,
+        n_estimators: int = 40,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(forest, prices, n_estimators, random_state)
+        self.features = features
+
+    def _prune(self, data: PruningData) -> tuple[Knob, Forest]:
+        most = len(data.forest.features) if self.features is None else self.features
+        for knob, forest in _drop_features(data):
+            if knob["features"] <= most:
+                return knob, forest
+        return {"features": 0}, data.constant
+
+    def _prunings(self, data: PruningData) -> Iterator[tuple[Knob, Forest]]:
+        yield from reversed(list(_drop_features(data)))
+
+
+def _drop_features(data: PruningData) -> Iterator[tuple[Knob, Forest]]:
+    """Yield forests, each of which reads one feature less than the one before."""
+    remaining = data.forest.features
+    while len(remaining):
+        forest = _prune_to_features(data.forest, remaining)
+        if not len(forest.roots):
+            return
+        yield {"features": len(remaining)}, forest
+        error, bill = _error_and_bill(data, forest)
+        errors_per_saving = []
+        for number in range(len(remaining)):
+            fewer = _prune_to_features(data.forest, np.delete(remaining, number))
+            new_error, new_bill = _error_and_bill(data, fewer)
+            saving = bill - new_bill
+            # A feature that saves nothing is dropped last.
+            errors_per_saving.append((new_error - error) / saving if saving > 0 else np.inf)
+        remaining = np.delete(remaining, int(np.argmin(errors_per_saving)))
+
+
+def _error_and_bill(data: PruningData, forest: Forest) -> tuple[float, float]:
+    """Return the weighted error and the mean bill on the training rows."""
+    scores, used = forest.score_and_used(data.train.X)
+    wrong = scores.argmax(axis=1) != data.train.y
+    bills = data.train.prices.bill(used, forest.evaluations(data.train.X))
+    return float(np.average(wrong, weights=data.train.weight)), float(bills.mean())
+
+
+def _prune_to_features(forest: Forest, features: NDArray[np.int64]) -> Forest:
+    """Keep the splits that read, themselves and on the path to them, only these features."""
+    keep = ~is_leaf(forest.nodes) & np.isin(forest.nodes["feature"] & INDEX, features)
+    # `forest.paths` has one bit per feature of the forest, in words of 64.
+    bit = np.searchsorted(forest.features, features)
+    allowed = np.zeros(forest.paths.shape[1], dtype=np.uint64)
+    np.bitwise_or.at(allowed, bit // 64, np.uint64(1) << (bit % 64).astype(np.uint64))
+    return prune(forest, np.asarray(keep & ~(forest.paths & ~allowed).any(axis=1)))
+
+
+def class_counts(data: PruningData) -> Floats:
+    """Return the weight of each class among the training rows that pass each node, (nodes, K)."""
+    nodes, k = data.forest.values.shape
+    counts = np.zeros(nodes * k)
+    for leaf in data.forest.leaves(data.train.X):
+        counts += np.bincount(
+            leaf * k + data.train.y, weights=data.train.weights, minlength=nodes * k
+        )
+    counts = counts.reshape(nodes, k)
+    arcs.add_up(arcs.find_parents(data.forest.nodes["child"]), counts)
+    return counts
+
+
+def gini_sums(counts: Floats) -> Floats:
+    """Return the Gini impurity of each node times the weight of its rows, (nodes,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.learn.baselines.pruning import gini_sums
+    >>> gini_sums(np.array([[3.0, 1.0], [2.0, 0.0]]))  # 4 rows of impurity 0.375, a pure node
+    array([1.5, 0. ])
+    """
+    total = counts.sum(axis=1)
+    return np.asarray(total - (counts**2).sum(axis=1) / np.maximum(total, np.finfo(float).tiny))

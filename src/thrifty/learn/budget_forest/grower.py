@@ -23,7 +23,7 @@ from thrifty.learn.budget_forest.reference_tree import ReferenceTree
 from thrifty.model import Forest
 from thrifty.model.forest.nodes import CATEGORICAL, MISSING_LEFT, NODE, empty_nodes
 
-__all__ = ["Rules", "TreeGrower", "constant_forest", "freeze_trees"]
+__all__ = ["Rules", "TreeGrower", "freeze_trees"]
 
 SPLITS = {"minimax": MINIMAX, "expected": EXPECTED, "stumps": STUMPS}
 
@@ -167,12 +167,3 @@ def freeze_trees(trees: Sequence[Any], categorical: NDArray[np.bool_], n_classes
         n_features=len(categorical),
         subsets=np.concatenate([tree.subsets for tree in trees]),
     )
-
-
-def constant_forest(shares: NDArray[np.float64], n_features: int) -> Forest:
-    """The forest without trees: everyone gets the class shares of the training rows."""
-    return Forest(
-        nodes=empty_nodes(0), values=np.empty((0, len(shares))),
-        roots=np.empty(0, dtype=np.int64), outputs=np.empty(0, dtype=np.int64),
-        base=shares, link="mean", n_features=n_features,
-    )  # fmt: skip

@@ -1,7 +1,7 @@
-"""A tree of linear models as it predicts: hard thresholds, answers apart from routes.
+"""A tree of linear models as it predicts: hard thresholds, and outputs separate from routes.
 
-What it is measured by is the exact objective (Xu 2014, eq. 3.11) without the norm: loss of the answer
-that each row gets, plus penalty times the exact bill of its path.
+Its quality is the exact objective (Xu 2014, eq. 3.11) without the norm: the loss of each row where
+it exits, plus the penalty times the exact bill of its path.
 """
 
 from __future__ import annotations
@@ -13,128 +13,126 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.learn.cost_tree.objective import SoftObjective
-from thrifty.learn.cost_tree.soft_tree import Shape, SoftTree
+from thrifty.learn.cost_tree.soft_tree import SoftTree, TreeShape
 
-__all__ = ["CRUMB", "HardTree", "weighed"]
+__all__ = ["WEIGHT_TOL", "HardTree", "linear_values"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Weights this small are 0: inputs are of unit scale, and the rounded root leaves such crumbs.
-CRUMB = 1e-3
+# Smaller weights are set to 0: inputs have unit scale, and the smoothed root leaves such weights
+# where the thesis would have exact zeros.
+WEIGHT_TOL = 1e-3
 
 
 @dataclass(eq=False)
 class HardTree:
-    """Routes (N, q) with thresholds (N,), answers (N, q) with biases (N,)."""
+    """The parameters of a tree that routes by hard thresholds.
 
-    shape: Shape
+    Parameters
+    ----------
+    shape : TreeShape
+    route : array of shape (N, q)
+        A row goes right at a node if its inputs times these are above the threshold.
+    threshold : array of shape (N,)
+    weights : array of shape (N, q)
+        The inputs of a row times these, plus the bias, are the output of the node where it exits.
+    bias : array of shape (N,)
+    """
+
+    shape: TreeShape
     route: Floats
     threshold: Floats
-    answer: Floats
+    weights: Floats
     bias: Floats
 
     @classmethod
     def of(cls, tree: SoftTree) -> Self:
-        """The soft tree without crumbs."""
-        weights = np.where(np.abs(tree.weights) >= CRUMB, tree.weights, 0.0)
+        """Copy a soft tree, with tiny weights set to 0."""
+        weights = np.where(np.abs(tree.weights) >= WEIGHT_TOL, tree.weights, 0.0)
         route = weights.copy()
         route[[node for node in range(len(tree.shape)) if tree.shape.is_leaf(node)]] = 0.0
         return cls(tree.shape, route, tree.threshold.copy(), weights, tree.bias.copy())
 
     def copy(self) -> HardTree:
-        """Parameters that can be changed on their own."""
-        names = ("route", "threshold", "answer", "bias")
+        """Copy the parameters."""
+        names = ("route", "threshold", "weights", "bias")
         return replace(self, **{name: getattr(self, name).copy() for name in names})
 
     @property
     def uses(self) -> NDArray[np.bool_]:
-        """Inputs that each node weighs, (N, q)."""
-        return np.asarray((self.route != 0) | (self.answer != 0))
+        """Inputs that each node uses, in its route or its output, (N, q)."""
+        return np.asarray((self.route != 0) | (self.weights != 0))
 
-    def arrivals(self, Z: Floats) -> list[Rows]:
-        """Rows that come to each node."""
-        return self._sent(Z, 0)
-
-    def ends(self, Z: Floats, rows: Rows, start: int) -> NDArray[np.intp]:
-        """Node that answers each of the `rows` that enter at `start`."""
-        ends = np.empty(len(rows), dtype=np.intp)
-        found = self._sent(Z if len(rows) == len(Z) else Z[rows], start)
-        for node in self.shape.below(start):
-            ends[found[node]] = node  # a child comes after its parent
-        return ends
-
-    def _sent(self, Z: Floats, start: int) -> list[Rows]:
-        """Rows that come to each node when all enter at `start`."""
-        below = self.shape.below(start)
-        found = [np.arange(0)] * len(self.shape)
-        found[start] = np.arange(len(Z))
+    def rows_at_nodes(self, Z: Floats, start: int = 0) -> list[Rows]:
+        """Return the rows of Z that reach each node if all enter at `start`."""
+        below = self.shape.subtree(start)
+        rows = [np.arange(0)] * len(self.shape)
+        rows[start] = np.arange(len(Z))
         values = Z @ self.route[below].T
         right = values > self.threshold[below]
         for place, node in enumerate(below):
-            goes = right[found[node], place]
+            goes = right[rows[node], place]
             for child, side in ((self.shape.left[node], ~goes), (self.shape.right[node], goes)):
                 if child >= 0:
-                    found[child] = found[node][side]
-        return found
+                    rows[child] = rows[node][side]
+        return rows
 
-    def tolls(self, objective: SoftObjective) -> Floats:
-        """Penalty times the exact cost of the way to each node, (N,)."""
+    def exit_nodes(self, Z: Floats, rows: Rows, start: int) -> NDArray[np.intp]:
+        """Return the node at which each of the `rows` of Z exits if it enters at `start`."""
+        nodes = np.empty(len(rows), dtype=np.intp)
+        reached = self.rows_at_nodes(Z if len(rows) == len(Z) else Z[rows], start)
+        for node in self.shape.subtree(start):
+            nodes[reached[node]] = node  # a child comes after its parent
+        return nodes
+
+    def path_costs(self, objective: SoftObjective) -> Floats:
+        """Return penalty times exact cost of the path to each node, (N,)."""
         bought = (self.shape.ancestry.astype(float) @ self.uses) > 0
-        hit = (objective.terms.members @ bought.T.astype(float)) > 0
-        lengths = self.shape.ancestry.sum(axis=1)
-        return np.asarray(
-            (hit * objective.tolls[:, np.newaxis]).sum(axis=0) + objective.toll * lengths
-        )
+        paid = (objective.terms.members @ bought.T.astype(float)) > 0
+        prices = (paid * objective.weighted_prices[:, np.newaxis]).sum(axis=0)
+        visits = objective.weighted_visit_price * self.shape.ancestry.sum(axis=1)
+        return np.asarray(prices + visits)
 
-    def losses(self, objective: SoftObjective, rows: Rows, ends: NDArray[np.intp]) -> Floats:
-        """Weighted loss of `rows` that are answered by the nodes `ends`."""
-        found = np.empty(len(rows))
-        for node in np.unique(ends):
-            here = np.flatnonzero(ends == node)
-            mine = rows[here]
-            f = weighed(objective.Z, mine, self.answer[node]) + self.bias[node]
-            found[here] = objective.loss_weight[mine] * objective.loss.value(f, objective.y[mine])
-        return found
+    def losses(self, objective: SoftObjective, rows: Rows, nodes: NDArray[np.intp]) -> Floats:
+        """Return the weighted loss of each of the `rows`, which exit at `nodes`."""
+        losses = np.empty(len(rows))
+        for node in np.unique(nodes):
+            here = np.flatnonzero(nodes == node)
+            some = rows[here]
+            f = linear_values(objective.Z, some, self.weights[node]) + self.bias[node]
+            losses[here] = objective.loss_weight[some] * objective.loss.value(f, objective.y[some])
+        return losses
 
     def value(self, objective: SoftObjective) -> float:
-        """Eq. 3.11 without the norm."""
+        """Return the exact objective: eq. 3.11 without the norm."""
         rows = np.arange(len(objective.Z))
-        ends = self.ends(objective.Z, rows, 0)
-        cost = objective.weight @ self.tolls(objective)[ends]
-        return float(self.losses(objective, rows, ends).sum() + cost)
+        nodes = self.exit_nodes(objective.Z, rows, 0)
+        cost = objective.weight @ self.path_costs(objective)[nodes]
+        return float(self.losses(objective, rows, nodes).sum() + cost)
 
-    def leaf(self, node: int) -> HardTree:
-        """The tree in which a node has no descendants."""
-        return self._graft(node, None)
-
-    def without(self, node: int, child: int) -> HardTree:
-        """The tree in which one child has taken the place of its parent."""
-        return self._graft(node, child)
-
-    def _graft(self, node: int, child: int | None) -> HardTree:
-        """Put `child` and what is below it in the place of `node`; None leaves a leaf."""
+    def collapse(self, node: int, child: int | None = None) -> HardTree:
+        """Return the tree in which a node is a leaf, or is replaced by one of its children."""
         left, right = self.shape.left.copy(), self.shape.right.copy()
-        gone = set(self.shape.below(node)) - ({node} if child is None else set())
+        dropped = set(self.shape.subtree(node))
         if child is None:
+            dropped -= {node}
             left[node] = right[node] = -1
         else:
-            gone -= set(self.shape.below(child))
+            dropped -= set(self.shape.subtree(child))
             parent = int(self.shape.parents[node])
             for side in (left, right):
                 if parent >= 0 and side[parent] == node:
                     side[parent] = child
-        return self._keep([k for k in range(len(left)) if k not in gone], left, right)
-
-    def _keep(self, kept: list[int], left: NDArray[np.int64], right: NDArray[np.int64]) -> HardTree:
-        number = np.full(len(left) + 1, -1)
+        kept = [k for k in range(len(left)) if k not in dropped]
+        number = np.full(len(left) + 1, -1)  # the last entry is that of child -1
         number[kept] = np.arange(len(kept))
-        shape = Shape(number[left[kept]], number[right[kept]])
+        shape = TreeShape(number[left[kept]], number[right[kept]])
         route = self.route[kept]
-        route[[node for node in range(len(shape)) if shape.is_leaf(node)]] = 0.0
-        return HardTree(shape, route, self.threshold[kept], self.answer[kept], self.bias[kept])
+        route[[k for k in range(len(shape)) if shape.is_leaf(k)]] = 0.0
+        return HardTree(shape, route, self.threshold[kept], self.weights[kept], self.bias[kept])
 
 
-def weighed(Z: Floats, rows: Rows, weights: Floats) -> Floats:
-    """Some rows times weights."""
+def linear_values(Z: Floats, rows: Rows, weights: Floats) -> Floats:
+    """Return the product of some rows of Z and weights (q,), without a copy if it is all rows."""
     return np.asarray((Z if len(rows) == len(Z) else Z[rows]) @ weights)

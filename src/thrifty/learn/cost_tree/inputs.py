@@ -1,11 +1,10 @@
-"""What the nodes of a tree weigh: slots of the table, or boosted trees (Xu 2014, sec. 3.6).
+"""The inputs of the nodes: columns of the table, or boosted trees (Xu 2014, sec. 3.6).
 
-Either gives numbers of unit scale to learn from, the terms of their cost, and the frozen tree.
+Either kind computes inputs of unit scale, has the cost terms of these inputs, and freezes a tree
+that was learned on them.
 
-Boosted trees as inputs of linear models (the boosting trick, Xu 2014, sec. 3.6).
-
-The penalty on what the trees read falls while they are grown, so the first trees read little and
-cheap features and the later ones more: a linear model that must save can weigh the first alone.
+Boosted trees are grown first, with a penalty on what they read that decreases from tree to tree:
+the first trees read few, cheap features, so a node that must save money can use those alone.
 """
 
 from __future__ import annotations
@@ -17,62 +16,66 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from thrifty.bundle import Schema
-from thrifty.costs import BoundPrices
-from thrifty.learn.boosting.binned import Binned
+from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.ensemble import Boosting
 from thrifty.learn.boosting.grower import Grower
-from thrifty.learn.boosting.purchases import Bought
 from thrifty.learn.cost_tree.cost_terms import CostTerms
 from thrifty.learn.cost_tree.hard_tree import HardTree
+from thrifty.learn.dataset import TrainingSet
+from thrifty.learn.encoding import standardize
 from thrifty.learn.losses import SquaredLoss
-from thrifty.learn.svm.source import standard_slots
+from thrifty.learn.purchases import Purchases
 from thrifty.model import Forest, LinearTree
 from thrifty.model.encoding import Encoding
 from thrifty.model.forest.nodes import INDEX, is_leaf
 
-__all__ = ["Inputs", "Scale", "SlotInputs", "TreeInputs", "base_trees", "reads"]
+__all__ = [
+    "ColumnInputs",
+    "Inputs",
+    "OutputScale",
+    "TreeInputs",
+    "features_read",
+    "grow_base_trees",
+]
 
 Floats = NDArray[np.float64]
 
-DEPTH = 4
+# Base trees are small and many, as in the thesis.
+MAX_DEPTH = 4
 LEARNING_RATE = 0.1
-SMALLEST_LEAF = 20
-# Penalties, the last one 0; from one to the next but last they fall to the ratio in all.
-LEVELS = 10
-RATIO = 1e-3
+MIN_SAMPLES_LEAF = 20
+# Number of penalties while base trees are grown. The last is 0; the others decrease from 90 % of
+# the largest at which a first split pays to this share of that.
+N_PENALTIES = 10
+LAST_PENALTY_SHARE = 1e-3
 
 
-def base_trees(
-    schema: Schema,
-    prices: BoundPrices,
-    X: NDArray[np.floating],
-    y: Floats,
-    weight: Floats | None,
-    n_estimators: int,
-    random_state: int,
-) -> Forest:
-    """Trees boosted on the squared loss of `y`."""
-    categorical = np.array([column.categories is not None for column in schema.columns])
+def grow_base_trees(train: TrainingSet, y: Floats, n_estimators: int, random_state: int) -> Forest:
+    """Boost trees on the squared loss of `y` (n,), with a decreasing penalty on what they read."""
+    n, weight = len(train), train.weight
     grower = Grower(
-        Binned.of(X, categorical, check_random_state(random_state)),
-        Bought(prices, len(X), "model"),
-        max_depth=DEPTH,
-        min_samples_leaf=min(SMALLEST_LEAF, max(1, len(X) // 8)),
+        Binned.of(train.X, train.categorical, check_random_state(random_state)),
+        Purchases(train.prices, n, "model"),
+        max_depth=MAX_DEPTH,
+        min_samples_leaf=min(MIN_SAMPLES_LEAF, max(1, n // 8)),
         weight=weight,
     )
+    due = grower.purchases.total_due(grower.weight)
+    gains = grower.gains(y - np.average(y, weights=weight))
+    priced = due > 0
+    largest = float((gains[priced] / (2.0 * due[priced])).max(initial=0.0))
+    penalties = 0.9 * largest * np.geomspace(1.0, LAST_PENALTY_SHARE, N_PENALTIES - 1)
     boosting = Boosting(SquaredLoss(y, weight), grower, LEARNING_RATE)
-    left = n_estimators
-    for level, penalty in enumerate(_penalties(grower, y, weight)):
-        rounds = left // (LEVELS - level)
-        grower.rate = 2.0 * penalty
-        boosting.boost(rounds)
-        left = n_estimators - len(boosting.builder.outputs)
+    remaining = n_estimators
+    for k, penalty in enumerate([*penalties.tolist(), 0.0]):
+        grower.penalty = penalty
+        boosting.boost(remaining // (N_PENALTIES - k))
+        remaining = n_estimators - len(boosting.builder.outputs)
     return boosting.freeze()
 
 
-def reads(forest: Forest) -> NDArray[np.bool_]:
-    """Which features each tree may read, (d, T)."""
+def features_read(forest: Forest) -> NDArray[np.bool_]:
+    """Return which features each tree may read, (d, T)."""
     table = np.zeros((forest.n_features, len(forest.roots)), dtype=bool)
     splits = np.flatnonzero(~is_leaf(forest.nodes))
     tree = np.searchsorted(forest.roots, splits, side="right") - 1
@@ -80,115 +83,102 @@ def reads(forest: Forest) -> NDArray[np.bool_]:
     return table
 
 
-def _penalties(grower: Grower, y: Floats, weight: Floats | None) -> list[float]:
-    """Falling from nine tenths of the largest at which a first split pays."""
-    owed = grower.bought.owed(grower.weight)
-    gains = grower.gains(y - np.average(y, weights=weight))
-    priced = owed > 0
-    largest = float((gains[priced] / (2.0 * owed[priced])).max(initial=0.0))
-    falling = 0.9 * largest * np.geomspace(1.0, RATIO, LEVELS - 1)
-    return [*falling.tolist(), 0.0]
-
-
-class Scale(NamedTuple):
-    """How the answers of a learner become those of the model: times `factor`, plus `offset`."""
+class OutputScale(NamedTuple):
+    """How outputs of a tree become those of the model: times `factor`, plus `offset`."""
 
     factor: float = 1.0
     offset: float = 0.0
 
 
 class Inputs(ABC):
-    """Numbers that a tree weighs."""
+    """The q inputs that the nodes of a tree weigh.
+
+    Attributes
+    ----------
+    terms : CostTerms
+        Prices of the inputs.
+    n_features : int
+        Number of columns of the table.
+    """
 
     terms: CostTerms
     n_features: int
 
     @abstractmethod
-    def read(self, X: NDArray[np.floating]) -> Floats:
-        """The inputs of rows, (n, q)."""
+    def transform(self, X: NDArray[np.floating]) -> Floats:
+        """Return the inputs of some rows (n, d), (n, q)."""
 
     @abstractmethod
-    def freeze(self, tree: HardTree, link: str, scale: Scale) -> LinearTree:
-        """The frozen tree."""
+    def freeze(self, tree: HardTree, link: str, scale: OutputScale) -> LinearTree:
+        """Return the frozen model of a tree."""
 
     def _frozen(
-        self, tree: HardTree, link: str, scale: Scale, place: NDArray[np.int64], **source: Any
+        self,
+        tree: HardTree,
+        link: str,
+        scale: OutputScale,
+        number: NDArray[np.int64],
+        **source: Any,
     ) -> LinearTree:
-        """A frozen tree whose input j is number ``place[j]`` of its source."""
+        """Return a frozen tree whose input j has number ``number[j]`` in its source."""
         uses = tree.uses
         nodes, inputs = np.nonzero(uses)
         return LinearTree(
             left=tree.shape.left.astype(np.int64), right=tree.shape.right.astype(np.int64),
             starts=np.concatenate([[0], uses.sum(axis=1).cumsum()]).astype(np.int64),
-            slots=place[inputs], route=tree.route[nodes, inputs], threshold=tree.threshold,
-            weights=scale.factor * tree.answer[nodes, inputs][:, np.newaxis],
+            inputs=number[inputs], route=tree.route[nodes, inputs], threshold=tree.threshold,
+            weights=scale.factor * tree.weights[nodes, inputs][:, np.newaxis],
             bias=(scale.factor * tree.bias + scale.offset)[:, np.newaxis],
             link=link, n_features=self.n_features, **source,
         )  # fmt: skip
 
 
-class SlotInputs(Inputs):
-    """Numbers standardized, a slot for each category."""
+class ColumnInputs(Inputs):
+    """Columns of the table: numbers are standardized, categories have an indicator per label."""
 
-    def __init__(
-        self, schema: Schema, prices: BoundPrices, X: NDArray[np.floating], weight: Floats | None
-    ) -> None:
-        self.encoding: Encoding = standard_slots(schema, X, weight)
-        self.terms = CostTerms.of_slots(self.encoding.columns, prices)
-        self.n_features = len(schema)
+    def __init__(self, train: TrainingSet) -> None:
+        self.encoding: Encoding = standardize(train.schema, train.X, train.weight)
+        self.terms = CostTerms.of_columns(self.encoding.columns, train.prices)
+        self.n_features = train.n_features
 
-    def read(self, X: NDArray[np.floating]) -> Floats:
-        """The slots of rows."""
+    def transform(self, X: NDArray[np.floating]) -> Floats:
+        """Return the encoded columns of some rows."""
         return self.encoding.apply(X)
 
-    def freeze(self, tree: HardTree, link: str, scale: Scale) -> LinearTree:
-        """The frozen tree, with the slots that it weighs."""
+    def freeze(self, tree: HardTree, link: str, scale: OutputScale) -> LinearTree:
+        """Return the frozen tree, with the encoded columns that it uses."""
         kept = np.asarray(tree.uses.any(axis=0))
-        place = np.cumsum(kept) - 1
-        return self._frozen(tree, link, scale, place, encoding=self.encoding.keep(kept))
+        number = np.cumsum(kept) - 1
+        return self._frozen(tree, link, scale, number, encoding=self.encoding.keep(kept))
 
 
 class TreeInputs(Inputs):
-    """Values of boosted trees, standardized."""
+    """Outputs of boosted trees, standardized."""
 
-    def __init__(self, forest: Forest, prices: BoundPrices, X: NDArray[np.floating]) -> None:
+    def __init__(self, forest: Forest, train: TrainingSet) -> None:
         self.forest = forest
         self.n_features = forest.n_features
-        self.terms = CostTerms.of_trees(reads(forest), prices)
-        values = self._values(X)
-        self.centers = values.mean(axis=0)
-        spread = values.std(axis=0)
-        self.scales = np.where(spread > 0, spread, 1.0)
+        self.terms = CostTerms.of_trees(features_read(forest), train.prices)
+        outputs = self._tree_outputs(train.X)
+        self.centers = outputs.mean(axis=0)
+        deviation = outputs.std(axis=0)
+        self.scales = np.where(deviation > 0, deviation, 1.0)
 
-    @classmethod
-    def grown(
-        cls,
-        schema: Schema,
-        prices: BoundPrices,
-        X: NDArray[np.floating],
-        y: Floats,
-        weight: Floats | None,
-        **settings: Any,
-    ) -> TreeInputs:
-        """Trees boosted on a target."""
-        return cls(base_trees(schema, prices, X, y, weight, **settings), prices, X)
+    def transform(self, X: NDArray[np.floating]) -> Floats:
+        """Return the standardized outputs of the trees on some rows."""
+        return np.asarray((self._tree_outputs(X) - self.centers) / self.scales)
 
-    def read(self, X: NDArray[np.floating]) -> Floats:
-        """The values of the trees on rows."""
-        return np.asarray((self._values(X) - self.centers) / self.scales)
-
-    def freeze(self, tree: HardTree, link: str, scale: Scale) -> LinearTree:
-        """The frozen tree; centers and scales go into thresholds and weights."""
+    def freeze(self, tree: HardTree, link: str, scale: OutputScale) -> LinearTree:
+        """Return the frozen tree, with centers and scales moved into thresholds and weights."""
         plain = HardTree(
             tree.shape,
             tree.route / self.scales,
             tree.threshold + (tree.route / self.scales) @ self.centers,
-            tree.answer / self.scales,
-            tree.bias - (tree.answer / self.scales) @ self.centers,
+            tree.weights / self.scales,
+            tree.bias - (tree.weights / self.scales) @ self.centers,
         )
-        place = np.arange(len(self.scales))
-        return self._frozen(plain, link, scale, place, base=self.forest)
+        return self._frozen(plain, link, scale, np.arange(len(self.scales)), base=self.forest)
 
-    def _values(self, X: NDArray[np.floating]) -> Floats:
+    def _tree_outputs(self, X: NDArray[np.floating]) -> Floats:
         leaves = self.forest.leaves(X)
         return np.ascontiguousarray(self.forest.values[:, 0][leaves].T)

@@ -1,9 +1,9 @@
-"""A node from which every row exits: a convex problem, solved in closed form step by step.
+"""The update of a leaf, where every row exits: a convex problem, solved by linear systems.
 
-The loss is replaced by its parabola, exact for squared errors; the roots of the penalty by
-parabolas as Lemma 1 of 002 has it (eq. 3.14 to 3.16). The weights are then a linear system
-(eq. 3.17), of the size of the inputs and not of the rows. Where the loss is no parabola this is
-repeated, as Newton's method does, never uphill.
+The loss is replaced by its quadratic model, which is exact for squared errors, and the roots of
+the penalty by quadratic functions that touch them (Lemma 1 and eq. 3.14 to 3.16 of Xu 2014). The
+weights then solve a linear system (eq. 3.17) whose size is the number of inputs, not of rows. If
+the loss is not quadratic this is repeated, as in Newton's method; the objective never increases.
 """
 
 from __future__ import annotations
@@ -15,141 +15,135 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv
 
-from thrifty.learn.cost_tree.cost_terms import ROUND, smooth_root
+from thrifty.learn.cost_tree.cost_terms import ROOT_SMOOTHING, smooth_root
 from thrifty.learn.cost_tree.objective import SoftObjective
 
-__all__ = ["THOROUGH", "Effort", "LeafProblem", "solve_leaf"]
+__all__ = ["RELATIVE_RIDGE", "TO_CONVERGENCE", "Effort", "LeafProblem", "solve_leaf"]
 
 Floats = NDArray[np.float64]
 
-ROUNDS = 60
-SETTLED = 1e-5
-HALVINGS = 30
-# What a linear system is held up by, relative to its size: columns may be copies of each other.
-PROP = 1e-9
+# Linear systems solved per Newton step, at most, and the relative change that ends both loops.
+MAX_SYSTEMS = 60
+CHANGE_TOL = 1e-5
+# The line search shortens a Newton step down to 1e-9 of its length.
+MAX_HALVINGS = 30
+# Ridge of a linear system, relative to the size of its entries: columns may be copies of others.
+RELATIVE_RIDGE = 1e-9
 
 
 class Effort(NamedTuple):
-    """Newton steps, rounds of parabolas within each, and what counts as no change."""
+    """How far a leaf is optimized.
 
-    steps: int
-    rounds: int
-    settled: float
+    `newton_steps` and `systems`, the linear systems solved in each, are upper limits; `tolerance`
+    is the relative change at which both stop.
+    """
+
+    newton_steps: int
+    systems: int
+    tolerance: float
 
 
-# To the last digits, for answers that are given out.
-THOROUGH = Effort(50, 500, 1e-13)
+# For the outputs of the final model, which are fitted to the last digits.
+TO_CONVERGENCE = Effort(50, 500, 1e-13)
 
 
 @dataclass(frozen=True, eq=False)
 class LeafProblem:
-    """Eq. 3.15: loss of the rows that come here, norm, and cost beyond what the way here pays.
+    """Eq. 3.15: loss of the rows that reach a leaf, l1 norm, and cost beyond that of its path.
 
     Parameters
     ----------
     objective : SoftObjective
-    mass : array (n,)
-        Weight of each row's loss.
+        Has the rows, the loss and the prices.
+    loss_weight : array of shape (n,)
+        Weight of each row's loss in the leaf.
     share : float
-        Weight of the cost: the share of the rows that come here.
-    paid : array (A,)
-        Squared weights of each term on the way here.
+        Weight of the cost: the share of the rows that reach the leaf.
+    path_squares : array of shape (A,)
+        Squared weights of each term on the path to the leaf.
     """
 
     objective: SoftObjective
-    mass: Floats
+    loss_weight: Floats
     share: float
-    paid: Floats
+    path_squares: Floats
 
     def value(self, beta: Floats, bias: float) -> float:
-        """What depends on this node."""
-        return self.loss(beta, bias) + self.extra(beta)
-
-    def loss(self, beta: Floats, bias: float) -> float:
-        """Weighted loss and what holds the bias."""
+        """Return the part of the objective that depends on the weights (q,) and the bias."""
         on = self.objective
         losses = on.loss.value(on.Z @ beta + bias, on.y)
-        return float(self.mass @ losses) + 0.5 * on.loss.hold * bias**2
-
-    def extra(self, beta: Floats) -> float:
-        """Norm and relaxed cost."""
-        on = self.objective
-        squares = self.paid + on.terms.members @ np.square(beta)
+        loss = float(self.loss_weight @ losses) + 0.5 * on.loss.bias_ridge * bias**2
+        squares = self.path_squares + on.terms.members @ np.square(beta)
         norm = on.shrinkage * float(smooth_root(np.square(beta)).sum())
-        return norm + self.share * float(smooth_root(squares) @ on.tolls)
+        return loss + (norm + self.share * float(smooth_root(squares) @ on.weighted_prices))
 
-    def stiffness(self, beta: Floats) -> Floats:
-        """Diagonal of Gamma in eq. 3.17: curvature of the parabolas over the roots."""
+    def penalty_curvature(self, beta: Floats) -> Floats:
+        """Return the diagonal of Gamma in eq. 3.17: second derivatives of norm and cost, (q,)."""
         on = self.objective
-        squares = self.paid + on.terms.members @ np.square(beta)
-        roots = np.sqrt(squares + ROUND**2)
-        norm = on.shrinkage / np.sqrt(np.square(beta) + ROUND**2)
-        return np.asarray(norm + self.share * (on.terms.terms_of @ (on.tolls / roots)))
+        squares = self.path_squares + on.terms.members @ np.square(beta)
+        roots = np.sqrt(squares + ROOT_SMOOTHING**2)
+        norm = on.shrinkage / np.sqrt(np.square(beta) + ROOT_SMOOTHING**2)
+        cost = on.terms.terms_of_input @ (on.weighted_prices / roots)
+        return np.asarray(norm + self.share * cost)
 
-    def parabola(self, beta: Floats, bias: float) -> tuple[Floats, Floats]:
-        """Gradient and hessian of the loss by the weights and the bias, the last."""
+    def loss_model(self, beta: Floats, bias: float) -> tuple[Floats, Floats]:
+        """Return gradient (q + 1,) and Hessian of the loss in the weights and, last, the bias."""
         on = self.objective
-        slope, curve = on.loss.slopes(on.Z @ beta + bias, on.y)
-        slope, curve = self.mass * slope, self.mass * curve
+        first, second = on.loss.derivatives(on.Z @ beta + bias, on.y)
+        first, second = self.loss_weight * first, self.loss_weight * second
         q = len(beta)
         gradient, hessian = np.empty(q + 1), np.empty((q + 1, q + 1))
-        gradient[:q], gradient[q] = on.Z.T @ slope, slope.sum() + on.loss.hold * bias
-        bent = on.Z * curve[:, np.newaxis]
-        hessian[:q, :q] = on.Z.T @ bent
-        hessian[q, :q] = hessian[:q, q] = bent.sum(axis=0)
-        hessian[q, q] = curve.sum() + on.loss.hold
+        gradient[:q], gradient[q] = on.Z.T @ first, first.sum() + on.loss.bias_ridge * bias
+        weighted = on.Z * second[:, np.newaxis]
+        hessian[:q, :q] = on.Z.T @ weighted
+        hessian[q, :q] = hessian[:q, q] = weighted.sum(axis=0)
+        hessian[q, q] = second.sum() + on.loss.bias_ridge
         return gradient, hessian
 
 
 def solve_leaf(
     problem: LeafProblem, beta: Floats, bias: float, effort: Effort | None = None
 ) -> tuple[Floats, float]:
-    """Weights and bias from a start, not worse than the start."""
-    effort = effort or Effort(problem.objective.loss.steps, ROUNDS, SETTLED)
-    here = problem.value(beta, bias)
-    for _ in range(effort.steps):
-        found = _downhill(problem, here, (beta, bias), _target(problem, beta, bias, effort))
-        if found is None:
+    """Improve weights (q,) and bias by Newton steps with a line search; return the new ones."""
+    effort = effort or Effort(problem.objective.loss.newton_steps, MAX_SYSTEMS, CHANGE_TOL)
+    current = problem.value(beta, bias)
+    for _ in range(effort.newton_steps):
+        target_beta, target_bias = _newton_target(problem, beta, bias, effort)
+        step = 1.0
+        for _ in range(MAX_HALVINGS):
+            new_beta = beta + step * (target_beta - beta)
+            new_bias = bias + step * (target_bias - bias)
+            value = problem.value(new_beta, new_bias)
+            if value <= current:
+                break
+            step /= 2.0
+        else:
             break
-        beta, bias, value = found
-        done = here - value <= effort.settled * abs(here)
-        here = value
-        if done:
+        beta, bias = new_beta, new_bias
+        converged = current - value <= effort.tolerance * abs(current)
+        current = value
+        if converged:
             break
     return beta, bias
 
 
-def _target(
+def _newton_target(
     problem: LeafProblem, beta: Floats, bias: float, effort: Effort
 ) -> tuple[Floats, float]:
-    """Least point of the loss's parabola plus the penalty, by eq. 3.17 again and again."""
-    gradient, hessian = problem.parabola(beta, bias)
-    goal = hessian @ np.append(beta, bias) - gradient
-    prop = PROP * max(float(np.trace(hessian)) / len(hessian), np.finfo(float).tiny)
-    found, diagonal = np.append(beta, bias), np.arange(len(hessian))
-    for _ in range(effort.rounds):
+    """Minimize the loss's quadratic model plus the penalty by repeated systems of eq. 3.17."""
+    gradient, hessian = problem.loss_model(beta, bias)
+    right_hand_side = hessian @ np.append(beta, bias) - gradient
+    ridge = RELATIVE_RIDGE * max(float(np.trace(hessian)) / len(hessian), np.finfo(float).tiny)
+    solution, diagonal = np.append(beta, bias), np.arange(len(hessian))
+    for _ in range(effort.systems):
         system = hessian.copy()
-        system[diagonal[:-1], diagonal[:-1]] += problem.stiffness(found[:-1])
-        system[diagonal, diagonal] += prop
-        _, solution, failed = dposv(system, goal, lower=1, overwrite_a=1)
-        if failed:  # not positive: the columns are copies of each other beyond what rounding bears
+        system[diagonal[:-1], diagonal[:-1]] += problem.penalty_curvature(solution[:-1])
+        system[diagonal, diagonal] += ridge
+        _, found, failed = dposv(system, right_hand_side, lower=1, overwrite_a=1)
+        if failed:  # not positive definite: columns are copies of each other, despite the ridge
             break
-        last, found = found, solution
-        if np.abs(found - last).max() <= effort.settled * max(np.abs(found).max(), SETTLED):
+        last, solution = solution, found
+        largest = max(np.abs(solution).max(), CHANGE_TOL)
+        if np.abs(solution - last).max() <= effort.tolerance * largest:
             break
-    return found[:-1], float(found[-1])
-
-
-def _downhill(
-    problem: LeafProblem, here: float, start: tuple[Floats, float], goal: tuple[Floats, float]
-) -> tuple[Floats, float, float] | None:
-    """The farthest of a few steps towards the goal that is not uphill."""
-    step = 1.0
-    for _ in range(HALVINGS):
-        beta = start[0] + step * (goal[0] - start[0])
-        bias = start[1] + step * (goal[1] - start[1])
-        value = problem.value(beta, bias)
-        if value <= here:
-            return beta, bias, value
-        step /= 2.0
-    return None
+    return solution[:-1], float(solution[-1])

@@ -1,10 +1,10 @@
-"""What a soft tree minimizes: expected loss, l1 norm and expected relaxed cost.
+"""The objective of a soft tree: expected loss, l1 norm and expected relaxed cost.
 
-Trees weigh the loss of a node by the probability of coming to it (Xu 2014, eq. 3.13, 3.24), cascades by
-that of exiting there (eq. 3.21, 3.25). Weights of rows add up to one; weights of classes count in
-the loss and not in the cost.
+In a tree the loss of a node is weighted by the probability of reaching it (Xu 2014, eq. 3.13,
+3.24), in a cascade by the probability of exiting there (eq. 3.21, 3.25). The weights of the rows
+add up to one. Class weights multiply the loss but not the cost.
 
-Losses of one linear output: value and two derivatives for each row.
+The losses take one output per row and have two derivatives.
 """
 
 from __future__ import annotations
@@ -19,64 +19,74 @@ from numpy.typing import NDArray
 from thrifty.learn.cost_tree.cost_terms import CostTerms, smooth_root
 from thrifty.learn.cost_tree.soft_tree import SoftTree
 
-__all__ = ["HalfSquare", "Logistic", "NodeLoss", "SoftObjective"]
+__all__ = ["HalfSquaredError", "LogisticLoss", "NodeLoss", "SoftObjective"]
 
 Floats = NDArray[np.float64]
 
 
 class NodeLoss(ABC):
-    """A loss of outputs (n,) or (n, N) on targets that go with their rows."""
+    """A loss of outputs f, (n,) or (n, N), whose targets y broadcast with them.
+
+    Attributes
+    ----------
+    link : str
+        Turns outputs of the frozen tree into scores.
+    newton_steps : int
+        Newton steps that a leaf takes at a time; 1 if the loss is quadratic.
+    curvature : float
+        Upper bound of the second derivative.
+    bias_ridge : float
+        Ridge penalty on the bias. It keeps the bias of a node finite that has no rows, or rows of
+        one class only.
+    """
 
     link: ClassVar[str]
-    steps: ClassVar[int]
-    """Newton steps that a leaf takes at a time; one where the loss is a parabola."""
+    newton_steps: ClassVar[int]
     curvature: ClassVar[float]
-    """Largest second derivative."""
-    hold: ClassVar[float]
-    """Ridge on the bias: keeps a node finite that has no rows, or rows of one class."""
+    bias_ridge: ClassVar[float]
 
     @abstractmethod
     def value(self, f: Floats, y: Floats) -> Floats:
-        """Loss of each row."""
+        """Return the loss of each output."""
 
     @abstractmethod
-    def slopes(self, f: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """First and second derivative by the output."""
+    def derivatives(self, f: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return the first and second derivative with respect to the output."""
 
 
-class HalfSquare(NodeLoss):
-    """Half the squared error; for two classes, of targets -1 and 1."""
+class HalfSquaredError(NodeLoss):
+    """Half the squared error; for two classes, the targets are -1 and 1."""
 
-    steps = 1
+    newton_steps = 1
     curvature = 1.0
-    hold = 1e-9
+    bias_ridge = 1e-9
 
     def __init__(self, link: str) -> None:
         self.link = link  # type: ignore[misc]
 
     def value(self, f: Floats, y: Floats) -> Floats:
-        """Half the square."""
+        """Return half the square of ``f - y``."""
         return np.asarray(0.5 * np.square(f - y))
 
-    def slopes(self, f: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """The error, and one."""
+    def derivatives(self, f: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return the error, and ones."""
         return f - y, np.ones_like(f)
 
 
-class Logistic(NodeLoss):
+class LogisticLoss(NodeLoss):
     """Log-loss of targets -1 and 1."""
 
     link = "sigmoid"
-    steps = 4
+    newton_steps = 4
     curvature = 0.25
-    hold = 1e-4
+    bias_ridge = 1e-4
 
     def value(self, f: Floats, y: Floats) -> Floats:
-        """The negative logarithm of the probability of the target."""
+        """Return minus the logarithm of the probability of the target."""
         return np.asarray(np.logaddexp(0.0, -y * f))
 
-    def slopes(self, f: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """Minus target times the probability of the other class, and its variance."""
+    def derivatives(self, f: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return ``-y * (1 - p)`` and ``p * (1 - p)``, where p is the target's probability."""
         small = np.exp(-np.abs(f))
         other = np.where(y * f >= 0, small, 1.0) / (1.0 + small)
         return -y * other, small / np.square(1.0 + small)
@@ -84,26 +94,27 @@ class Logistic(NodeLoss):
 
 @dataclass(frozen=True, eq=False)
 class SoftObjective:
-    """The objective on given rows.
+    """The objective of soft trees on some rows.
 
     Parameters
     ----------
-    Z : array (n, q)
-        Inputs, each of about unit scale.
-    y : array (n,)
-        Targets as the loss wants them.
-    weight : array (n,)
-        Weights of the rows in the cost; they sum to one.
-    loss_weight : array (n,)
-        Weights of the rows in the loss: those of the rows times those of their classes.
+    Z : array of shape (n, q)
+        Inputs of the rows, each of about unit scale.
+    y : array of shape (n,)
+        Targets as the loss expects them.
+    weight : array of shape (n,)
+        Weight of each row's cost; over all training rows they add up to one.
+    loss_weight : array of shape (n,)
+        Weight of each row's loss: `weight` times that of the row's class.
     loss : NodeLoss
     terms : CostTerms
+        Prices of the inputs.
     penalty : float
-        Lambda.
+        Lambda, the weight of the cost.
     shrinkage : float
-        Rho.
+        Rho, the weight of the l1 norm.
     at_exit : bool
-        Whether a node's loss counts for the rows that exit there only.
+        Whether the loss of a node counts only for the rows that exit there, as in a cascade.
     """
 
     Z: Floats
@@ -117,64 +128,57 @@ class SoftObjective:
     at_exit: bool = False
 
     def at(self, penalty: float) -> SoftObjective:
-        """The same with another penalty."""
+        """Return the objective with another penalty."""
         return replace(self, penalty=penalty)
 
-    def part(self, rows: NDArray[np.intp]) -> SoftObjective:
-        """The part that some rows have in it."""
+    def take(self, rows: NDArray[np.intp]) -> SoftObjective:
+        """Return the part of the objective that comes from some rows."""
         return replace(
             self, Z=self.Z[rows], y=self.y[rows], weight=self.weight[rows],
             loss_weight=self.loss_weight[rows],
         )  # fmt: skip
 
     @property
-    def tolls(self) -> Floats:
-        """Penalty times price of each term."""
-        # This product and no other: doubled prices at half the penalty then give the same bits.
+    def weighted_prices(self) -> Floats:
+        """Penalty times the price of each term, (A,)."""
+        # Always computed by this product, so that doubled prices at half the penalty give the same
+        # bits.
         return self.penalty * self.terms.prices
 
     @property
-    def toll(self) -> float:
-        """Penalty times price of coming to a node."""
-        return self.penalty * self.terms.visit
+    def weighted_visit_price(self) -> float:
+        """Penalty times the price of visiting a node."""
+        return self.penalty * self.terms.visit_price
 
-    def linear(self, tree: SoftTree) -> Floats:
-        """Values (n, N) of all nodes, before the bias."""
+    def node_values(self, tree: SoftTree) -> Floats:
+        """Return the values of all nodes before the bias is added, (n, N)."""
         return np.asarray(self.Z @ tree.weights.T)
 
     def value(self, tree: SoftTree) -> float:
-        """The objective of a tree."""
-        linear = self.linear(tree)
-        rightness = tree.rightness(linear)
-        reach = tree.reach(rightness)
-        leaving = tree.leaving(reach, rightness)
-        counted = self.counted(tree, reach, leaving)
-        losses = self.loss.value(linear + tree.bias, self.y[:, np.newaxis])
-        loss = float(self.loss_weight @ (counted * losses).sum(axis=1))
-        cost = float((self.weight @ leaving) @ self.path_costs(tree))
-        return loss + self.ridge(tree) + cost
+        """Return the objective of a tree (eq. 3.13, or eq. 3.21 for a cascade)."""
+        values = self.node_values(tree)
+        p_right = tree.right_probability(values)
+        reach = tree.reach_probability(p_right)
+        p_exit = tree.exit_probability(reach, p_right)
+        losses = self.loss.value(values + tree.bias, self.y[:, np.newaxis])
+        shares = self.loss_shares(tree, reach, p_exit)
+        loss = float(self.loss_weight @ (shares * losses).sum(axis=1))
+        norm = self.shrinkage * float(smooth_root(np.square(tree.weights)).sum())
+        norm += 0.5 * self.loss.bias_ridge * float(np.square(tree.bias).sum())
+        relaxed = (smooth_root(self.path_squares(tree)) * self.weighted_prices).sum(axis=1)
+        path_costs = relaxed + self.weighted_visit_price * tree.shape.exit_paths.sum(axis=1)
+        return loss + norm + float((self.weight @ p_exit) @ path_costs)
 
-    def counted(self, tree: SoftTree, reach: Floats, leaving: Floats) -> Floats:
-        """How much of each row's loss at each node counts, (n, N)."""
+    def loss_shares(self, tree: SoftTree, reach: Floats, p_exit: Floats) -> Floats:
+        """Return the factor of each row's loss at each node, (n, N)."""
         if not self.at_exit:
             return reach
-        counted = np.zeros_like(reach)
+        shares = np.zeros_like(reach)
         for number, found in enumerate(tree.shape.exits):
-            counted[:, found.node] = leaving[:, number]
-        return counted
-
-    def ridge(self, tree: SoftTree) -> float:
-        """The l1 norm, and what holds the bias."""
-        norm = self.shrinkage * float(smooth_root(np.square(tree.weights)).sum())
-        return norm + 0.5 * self.loss.hold * float(np.square(tree.bias).sum())
-
-    def path_costs(self, tree: SoftTree) -> Floats:
-        """Penalty times relaxed cost of the way to each exit, (L,)."""
-        squares = self.path_squares(tree)
-        lengths = tree.shape.paths.sum(axis=1)
-        return np.asarray((smooth_root(squares) * self.tolls).sum(axis=1) + self.toll * lengths)
+            shares[:, found.node] = p_exit[:, number]
+        return shares
 
     def path_squares(self, tree: SoftTree) -> Floats:
-        """Sum of squared weights of each term on the way to each exit, (L, A)."""
-        nodes = self.terms.squares(np.square(tree.weights))
-        return np.asarray(tree.shape.paths.astype(float) @ nodes)
+        """Sum the squared weights of each term over the path to each exit, (L, A)."""
+        nodes = self.terms.sum_squares(np.square(tree.weights))
+        return np.asarray(tree.shape.exit_paths.astype(float) @ nodes)

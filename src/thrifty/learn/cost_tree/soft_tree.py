@@ -1,9 +1,9 @@
-"""A tree of linear models while it learns: every row goes both ways, more or less (Xu 2014, sec. 3.4).
+"""A tree of linear models during training: each row takes every path, with a probability.
 
-A row goes right at a node with probability sigmoid(slope * (value - threshold)) (eq. 3.5). The
-thesis has slope 1; here it is learnt too, because how steep a sigmoid should be depends on the
-scale of the values, and prediction is by hard thresholds. Cascades are trees with an exit at
-every node (sec. 3.5).
+At a node, a row goes right with probability sigmoid(slope * (value - threshold)) (Xu 2014,
+eq. 3.5). The thesis has a slope of 1. Here it is learned too, because how steep a sigmoid should
+be depends on the scale of the values, and predictions use hard thresholds. A cascade is a tree
+with an exit at every node (sec. 3.5).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-__all__ = ["Exit", "Shape", "SoftTree"]
+__all__ = ["Exit", "SoftTree", "TreeShape"]
 
 Floats = NDArray[np.float64]
 
 
 class Exit(NamedTuple):
-    """A terminal element: the node that answers, and the sides (left, right) that lead here."""
+    """A place where rows leave the tree: a node, and on which of its sides they leave."""
 
     node: int
     left: bool
@@ -30,119 +30,135 @@ class Exit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
-    """Children of the nodes, -1 where a row exits; a child comes after its parent."""
+class TreeShape:
+    """The children of N nodes; node 0 is the root, and a child comes after its parent.
+
+    Parameters
+    ----------
+    left, right : int64 arrays of shape (N,)
+        Children of each node; -1 where rows exit.
+    """
 
     left: NDArray[np.int64]
     right: NDArray[np.int64]
 
     @classmethod
     def full(cls, depth: int) -> Self:
-        """A balanced tree with `depth` decisions on every path."""
+        """Return a balanced tree with `depth` decisions on every path."""
         nodes = np.arange(2 ** (depth + 1) - 1)
         inner = nodes < 2**depth - 1
         return cls(np.where(inner, 2 * nodes + 1, -1), np.where(inner, 2 * nodes + 2, -1))
 
     @classmethod
     def chain(cls, stages: int) -> Self:
-        """A cascade: whoever is not above the threshold exits."""
-        follows = np.arange(1, stages + 1)
-        return cls(np.full(stages, -1), np.where(follows < stages, follows, -1))
+        """Return a cascade: rows that are not above the threshold of a node exit there."""
+        following = np.arange(1, stages + 1)
+        return cls(np.full(stages, -1), np.where(following < stages, following, -1))
 
     def __len__(self) -> int:
         return len(self.left)
 
     def is_leaf(self, node: int) -> bool:
-        """Whether every row exits here."""
+        """Return whether all rows that reach a node exit there."""
         return bool(self.left[node] < 0 and self.right[node] < 0)
 
     @cached_property
     def exits(self) -> tuple[Exit, ...]:
-        """Terminal elements; the two sides of a leaf are one."""
-        found = []
-        for node in range(len(self)):
-            left, right = bool(self.left[node] < 0), bool(self.right[node] < 0)
-            if left or right:
-                found.append(Exit(node, left, right))
-        return tuple(found)
+        """The L exits; a leaf, where rows exit on both sides, is one."""
+        sides = zip((self.left < 0).tolist(), (self.right < 0).tolist(), strict=True)
+        return tuple(
+            Exit(node, left, right) for node, (left, right) in enumerate(sides) if left or right
+        )
 
     @cached_property
     def parents(self) -> NDArray[np.int64]:
-        """Parent of each node; -1 for the root."""
+        """Parent of each node, (N,); -1 for the root."""
         parents = np.full(len(self), -1)
         for child in (self.left, self.right):
-            has = np.flatnonzero(child >= 0)
-            parents[child[has]] = has
+            inner = np.flatnonzero(child >= 0)
+            parents[child[inner]] = inner
         return parents
 
     @cached_property
     def ancestry(self) -> NDArray[np.bool_]:
-        """Which nodes lie on the way to each node, itself included, (N, N)."""
+        """Which nodes are on the path to each node, itself included, (N, N)."""
         table = np.eye(len(self), dtype=bool)
         for node in range(1, len(self)):
             table[node] |= table[self.parents[node]]
         return table
 
     @cached_property
-    def paths(self) -> NDArray[np.bool_]:
-        """Which nodes lie on the way to each exit, (L, N)."""
+    def exit_paths(self) -> NDArray[np.bool_]:
+        """Which nodes are on the path to each exit, (L, N)."""
         return self.ancestry[[found.node for found in self.exits]]
 
-    def below(self, node: int) -> list[int]:
-        """A node and its descendants, increasing."""
+    def subtree(self, node: int) -> list[int]:
+        """Return a node and its descendants in increasing order."""
         return np.flatnonzero(self.ancestry[:, node]).tolist()
 
 
 @dataclass(eq=False)
 class SoftTree:
-    """Shape and parameters: weights (N, q), and a bias, threshold and slope for each node."""
+    """The parameters of a tree of linear models of q inputs.
 
-    shape: Shape
+    Parameters
+    ----------
+    shape : TreeShape
+    weights : array of shape (N, q)
+        Both route a row and predict it.
+    bias : array of shape (N,)
+        Added to the value of a node when it predicts.
+    threshold, slope : arrays of shape (N,)
+        Of the sigmoid that routes a row.
+    """
+
+    shape: TreeShape
     weights: Floats
     bias: Floats
     threshold: Floats
     slope: Floats
 
     @classmethod
-    def blank(cls, shape: Shape, inputs: int) -> Self:
-        """Nothing learnt yet."""
+    def zero(cls, shape: TreeShape, n_inputs: int) -> Self:
+        """Return a tree whose weights are all 0 and whose slopes are 1."""
         n = len(shape)
-        return cls(shape, np.zeros((n, inputs)), np.zeros(n), np.zeros(n), np.ones(n))
+        return cls(shape, np.zeros((n, n_inputs)), np.zeros(n), np.zeros(n), np.ones(n))
 
     def copy(self) -> SoftTree:
-        """Parameters that can be changed on their own."""
+        """Copy the parameters."""
         names = ("weights", "bias", "threshold", "slope")
         return replace(self, **{name: getattr(self, name).copy() for name in names})
 
-    def rightness(self, linear: Floats) -> Floats:
-        """Probability of going right at each node, from the values (n, N) before the bias."""
-        return np.asarray(expit(self.slope * (linear - self.threshold)))
+    def right_probability(self, values: Floats) -> Floats:
+        """Return the probability of going right at each node, given its values (n, N)."""
+        return np.asarray(expit(self.slope * (values - self.threshold)))
 
-    def coming(self, linear: Floats, node: int) -> Floats:
-        """Probability of coming to one node, (n,)."""
-        found = np.ones(len(linear))
+    def node_probability(self, values: Floats, node: int) -> Floats:
+        """Return the probability of reaching one node, (n,), given the values (n, N)."""
+        probability = np.ones(len(values))
         for above in np.flatnonzero(self.shape.ancestry[node])[:-1].tolist():
             right = self.shape.right[above]
-            side = 1.0 if right >= 0 and self.shape.ancestry[node, right] else -1.0
-            found *= expit(side * self.slope[above] * (linear[:, above] - self.threshold[above]))
-        return found
+            sign = 1.0 if right >= 0 and self.shape.ancestry[node, right] else -1.0
+            margin = values[:, above] - self.threshold[above]
+            probability *= expit(sign * self.slope[above] * margin)
+        return probability
 
-    def reach(self, rightness: Floats, start: int = 0) -> Floats:
-        """Probability of coming to each node from `start` on, (n, N)."""
-        reach = np.zeros_like(rightness)
+    def reach_probability(self, p_right: Floats, start: int = 0) -> Floats:
+        """Return the probability of reaching each node from `start`, (n, N)."""
+        reach = np.zeros_like(p_right)
         reach[:, start] = 1.0
-        for node in self.shape.below(start):
+        for node in self.shape.subtree(start):
             left, right = self.shape.left[node], self.shape.right[node]
             if left >= 0:
-                reach[:, left] = reach[:, node] * (1.0 - rightness[:, node])
+                reach[:, left] = reach[:, node] * (1.0 - p_right[:, node])
             if right >= 0:
-                reach[:, right] = reach[:, node] * rightness[:, node]
+                reach[:, right] = reach[:, node] * p_right[:, node]
         return reach
 
-    def leaving(self, reach: Floats, rightness: Floats) -> Floats:
-        """Probability of each exit, (n, L)."""
-        found = np.empty((len(reach), len(self.shape.exits)))
+    def exit_probability(self, reach: Floats, p_right: Floats) -> Floats:
+        """Return the probability of each exit, (n, L)."""
+        probability = np.empty((len(reach), len(self.shape.exits)))
         for number, (node, left, right) in enumerate(self.shape.exits):
-            share = (1.0 - rightness[:, node]) * left + rightness[:, node] * right
-            found[:, number] = reach[:, node] * (1.0 if left and right else share)
-        return found
+            share = (1.0 - p_right[:, node]) * left + p_right[:, node] * right
+            probability[:, number] = reach[:, node] * (1.0 if left and right else share)
+        return probability

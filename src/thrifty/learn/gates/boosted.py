@@ -1,12 +1,13 @@
-"""ADAPT-GBRT: gate and local model are boosted trees that share what they have bought.
+"""ADAPT-GBRT: gate and local model are boosted trees that share one set of purchased features.
 
-Given q, both are grown anew, tree by tree in turn: first one of the local model, then one of the
-gate, from one purse (Nan 2018, algorithm 5). Without any row that is sent this is GreedyMiser.
+For a given q both ensembles are grown from scratch, one tree of the local model and one of the
+gate in turn, so a feature bought by either is free for the other (Nan 2018, algorithm 5). If no
+row is sent, this is GreedyMiser.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -14,173 +15,188 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from thrifty.learn.boosting.binned import Binned
+from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.ensemble import Boosting
 from thrifty.learn.boosting.grower import Grower
-from thrifty.learn.boosting.purchases import Bought
-from thrifty.learn.folds import deal
+from thrifty.learn.dataset import TrainingSet
+from thrifty.learn.folds import assign_folds
 from thrifty.learn.gates.assignment import Distance
-from thrifty.learn.gates.problem import DistanceLoss, Family, GateTask, LocalLoss, Pair
+from thrifty.learn.gates.problem import DistanceLoss, GateFamily, GatePair, GateProblem, LocalLoss
+from thrifty.learn.purchases import Purchases
 from thrifty.model import Forest, Frozen
-from thrifty.model.forest.nodes import empty_nodes
 
-__all__ = ["BoostedFamily", "boosted_local", "constant_value"]
+__all__ = ["BoostedFamily", "BoostedPair", "PairBooster"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class BoostedFamily(Family):
-    """Settings of the boosted trees; the gate and the local model have as many each.
+class BoostedFamily(GateFamily):
+    """Hyperparameters of the boosted trees, the same for gate and local model.
 
     Parameters
     ----------
     n_estimators : int
-        Rounds of boosting; each adds a tree to the gate, and one or one per class to the local
+        Boosting rounds; each adds a tree to the gate, and one tree, or one per class, to the local
         model.
     learning_rate : float
         Share of each tree that is added.
     max_depth : int
-        Largest number of questions on the way to a leaf, at most 12.
+        Largest number of splits on the way to a leaf, at most 12.
     min_samples_leaf : float
         Smallest number of rows, or sum of their weights, in a leaf.
     """
 
-    last_rounds: ClassVar[int] = 1
+    refit_rounds: ClassVar[int] = 1
 
     n_estimators: int = 100
     learning_rate: float = 0.1
     max_depth: int = 4
     min_samples_leaf: float = 20
 
-    def start(
-        self, task: GateTask, penalty: float, distance: Distance, random: RandomState
-    ) -> list[Pair]:
-        """GreedyMiser, and a gate that is 0."""
-        binned = Binned.of(task.X, task.categorical, random)
-        half = deal(task.codes, 2, random)
-        bench = Bench(self, task, penalty, distance, binned, half)
-        return [bench.grown(None)]
+    def initial_pairs(
+        self, problem: GateProblem, penalty: float, distance: Distance, random: RandomState
+    ) -> list[GatePair]:
+        """Return GreedyMiser with a gate of 0."""
+        train = problem.train
+        binned = Binned.of(train.X, train.categorical, random)
+        halves = assign_folds(train.y, 2, random)
+        return [PairBooster(self, problem, penalty, distance, binned, halves).boost(None)]
 
 
 @dataclass(frozen=True, eq=False)
-class Bench:
-    """What all pairs of one search share."""
+class PairBooster:
+    """Grows pairs of ensembles on one binned table.
+
+    Parameters
+    ----------
+    family : BoostedFamily
+    problem : GateProblem
+    penalty : float
+        Mean loss that one unit of price must save.
+    distance : Distance
+    binned : Binned
+        The training rows.
+    halves : int64 array of shape (n,)
+        Half of the rows, 0 or 1, that each row belongs to.
+    """
 
     family: BoostedFamily
-    task: GateTask
+    problem: GateProblem
     penalty: float
     distance: Distance
     binned: Binned
-    half: NDArray[np.int64]
+    halves: NDArray[np.int64]
 
-    def grower(self, features: NDArray[np.int64] | None) -> Grower:
-        """A new purse; where the features are chosen already, nothing is charged."""
-        family, task = self.family, self.task
-        return Grower(
-            self.binned,
-            Bought(task.prices, len(task.X), "model"),
-            penalty=self.penalty if features is None else 0.0,
-            max_depth=family.max_depth,
-            min_samples_leaf=family.min_samples_leaf,
-            weight=task.weight,
-            features=features,
-        )
+    def boost(self, q: Floats | None, features: NDArray[np.int64] | None = None) -> BoostedPair:
+        """Grow local model and gate for q; None sends no row and leaves the gate at 0.
 
-    def grown(self, q: Floats | None, features: NDArray[np.int64] | None = None) -> BoostedPair:
-        """Local model and gate for q; without it no row is sent, and the gate is 0."""
-        task, rate, grower = self.task, self.family.learning_rate, self.grower(features)
-        local, gate = Boosting(self.local_loss(q), grower, rate), None
+        If `features` are given, trees read these only, and nothing is charged.
+        """
+        train, rate = self.problem.train, self.family.learning_rate
+        grower = self._grower(train, self.binned, features)
+        local = Boosting(_local_loss(train, q), grower, rate)
+        gate = None
         if q is not None:
-            gate = Boosting(DistanceLoss(q, task.weight, self.distance), grower, rate)
+            gate = Boosting(DistanceLoss(q, train.weight, self.distance), grower, rate)
         for _ in range(self.family.n_estimators):
-            going = local.boost(1)
+            improved = local.boost(1)
             if gate is not None:
-                going = gate.boost(1) or going
-            if not going:
+                improved = gate.boost(1) or improved
+            if not improved:
                 break
         return BoostedPair(self, local, gate)
 
-    def unseen_losses(self, q: Floats, features: NDArray[np.int64]) -> Floats:
-        """Losses of local models on the half of the rows that each has not seen, (n,)."""
-        losses = np.empty(len(q))
+    def out_of_fold_loss(self, q: Floats, features: NDArray[np.int64]) -> Floats:
+        """Return losses (n,) of local models that were trained on the other half of the rows."""
+        train, loss = self.problem.train, np.empty(len(q))
         for half in (0, 1):
-            into, out = np.flatnonzero(self.half == half), np.flatnonzero(self.half != half)
-            part = replace(self, task=self.task.part(into), binned=self.binned.part(into))
-            local = Boosting(part.local_loss(q[into]), part.grower(features),
-                             self.family.learning_rate)  # fmt: skip
+            is_inside = self.halves == half
+            inside, outside = np.flatnonzero(is_inside), np.flatnonzero(~is_inside)
+            part, rest = train.take(inside), train.take(outside)
+            grower = self._grower(part, self.binned.take(inside), features)
+            local = Boosting(_local_loss(part, q[inside]), grower, self.family.learning_rate)
             local.boost(self.family.n_estimators)
-            rest = replace(self, task=self.task.part(out))
-            losses[out] = rest.local_loss(None).losses(local.freeze().raw(rest.task.X).T)
-        return losses
+            loss[outside] = _local_loss(rest, None).losses(local.freeze().raw(rest.X).T)
+        return loss
 
-    def local_loss(self, q: Floats | None) -> LocalLoss:
-        """Loss of the local model for q; without it all rows stay."""
-        task, stays = self.task, None if q is None else 1.0 - q
-        return LocalLoss(task.codes, task.weight, task.n_classes, stays)
+    def _grower(
+        self, train: TrainingSet, binned: Binned, features: NDArray[np.int64] | None
+    ) -> Grower:
+        """Return a grower that has bought nothing yet; without penalty if features are given."""
+        return Grower(
+            binned,
+            Purchases(train.prices, len(train), "model"),
+            penalty=self.penalty if features is None else 0.0,
+            max_depth=self.family.max_depth,
+            min_samples_leaf=self.family.min_samples_leaf,
+            weight=train.weight,
+            features=features,
+        )
 
 
-class BoostedPair(Pair):
-    """Two ensembles that grew from one purse."""
+class BoostedPair(GatePair):
+    """Two ensembles that share their purchases.
 
-    def __init__(self, bench: Bench, local: Boosting, gate: Boosting | None) -> None:
-        self._bench, self._local, self._gate = bench, local, gate
-        bought = local.grower.bought.features > 0
-        self._spent = float(bench.task.prices.bill(bought[np.newaxis])[0])
+    Parameters
+    ----------
+    booster : PairBooster
+    local : Boosting
+    gate : Boosting or None
+        None for a gate of 0.
+    """
+
+    def __init__(self, booster: PairBooster, local: Boosting, gate: Boosting | None) -> None:
+        self._booster, self._local, self._gate = booster, local, gate
+        bought = local.grower.purchases.features > 0
+        bill = float(booster.problem.train.prices.bill(bought[np.newaxis])[0])
+        self._cost = booster.penalty * bill
 
     @property
-    def gate(self) -> Floats:
-        """Summed trees; 0 before there are any."""
-        return np.zeros(len(self._bench.task.X)) if self._gate is None else self._gate.raw[0]
+    def gate_values(self) -> Floats:
+        """Sum of the gate's trees, (n,)."""
+        n = len(self._booster.problem.train)
+        return np.zeros(n) if self._gate is None else self._gate.raw[0]
 
     @cached_property
-    def loss(self) -> Floats:
-        """Log-losses."""
+    def local_loss(self) -> Floats:
+        """Log-loss of each row, (n,)."""
         loss = self._local.loss
         assert isinstance(loss, LocalLoss)
         return loss.losses(self._local.raw)
 
     @property
     def cost(self) -> float:
-        """Every feature and group that was bought, once."""
-        return self._bench.penalty * self._spent
+        """Penalty times the price of every feature and group that was bought."""
+        return self._cost
 
-    def step(self, q: Floats) -> BoostedPair:
-        """Grow both anew."""
-        return self._bench.grown(q)
+    def update(self, q: Floats) -> BoostedPair:
+        """Grow both ensembles from scratch."""
+        return self._booster.boost(q)
 
-    def settled(self, q: Floats, share: float) -> BoostedPair:
-        """Grow both once more on what they have bought, for losses on rows not learnt from.
+    def refit(self, q: Floats, share: float) -> BoostedPair:
+        """Grow both once more on the purchased features, for a q of out-of-fold losses.
 
-        Trees know the rows that they were grown on too well: by their losses there no row would
-        need the expensive model. (The search itself is by those losses, as in 000.)
+        Trees overfit the rows they were grown on, so by the training losses hardly any row would
+        need the expensive model. (The alternation itself uses training losses, as Nan 2018 does.)
         """
-        bench, features = self._bench, np.flatnonzero(self._local.grower.bought.features)
+        booster, problem = self._booster, self._booster.problem
+        features = np.flatnonzero(self._local.grower.purchases.features)
         if not len(features):
             return self
-        excess = bench.unseen_losses(q, features) - bench.task.loss0
-        found = bench.distance.step(excess, np.zeros(len(q)), share, bench.task.weight).q
-        return bench.grown(found, features)
+        excess = booster.out_of_fold_loss(q, features) - problem.expensive_loss
+        zero = np.zeros(len(q))
+        q = booster.distance.assign(excess, zero, share, problem.train.weight).q
+        return booster.boost(q, features)
 
     def freeze(self) -> tuple[Frozen, Frozen]:
-        """Two forests."""
+        """Return two forests."""
         local = self._local.freeze()
-        gate = self._gate.freeze() if self._gate else constant_value(0.0, local.n_features)
-        return gate, local
+        if self._gate is None:
+            return Forest.constant([0.0], "sum", local.n_features), local
+        return self._gate.freeze(), local
 
 
-def boosted_local(
-    family: BoostedFamily, task: GateTask, penalty: float, distance: Distance, random: RandomState
-) -> Forest:
-    """The local model alone: GreedyMiser."""
-    (pair,) = family.start(task, penalty, distance, random)
-    local = pair.freeze()[1]
-    assert isinstance(local, Forest)
-    return local
-
-
-def constant_value(value: float, n_features: int) -> Forest:
-    """The model of values that says the same of every row and reads nothing."""
-    none = np.zeros(0, dtype=np.int64)
-    base = np.array([value])
-    return Forest(empty_nodes(0), np.zeros((0, 1)), none, none, base, "sum", n_features)
+def _local_loss(train: TrainingSet, q: Floats | None) -> LocalLoss:
+    """Return the loss of the local model for q; None sends no row."""
+    return LocalLoss(train.y, train.weight, train.n_classes, None if q is None else 1.0 - q)

@@ -1,8 +1,9 @@
-"""ADAPT-LSTSQ and its logistic sister on the leaves of a small boosted model (Nan and Saligrama 2017, sec. 7.1, 7.7).
+"""ADAPT-LSTSQ, and its logistic variant, on the leaves of a small boosted model.
 
-The trees stay as they are. The local model relearns what its leaves are worth, the gate has a
-weight of its own for each leaf and one for the margin of the first model. It starts as the
-confidence rule: minus the margin.
+The trees stay as they are (Nan and Saligrama 2017, sec. 7.7). The local model refits the values of
+its leaves; the gate has a second value for each leaf, and a weight for the margin of the initial
+model. It starts as the confidence rule: minus the margin. With the symmetric distance the gate is
+a least-squares problem (Nan 2018, algorithm 7).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.random import RandomState
@@ -19,26 +21,26 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from thrifty.learn.gates.assignment import Distance, SymmetricDistance
-from thrifty.learn.gates.boosted import BoostedFamily, boosted_local
-from thrifty.learn.gates.problem import Family, GateTask, LocalLoss, Pair
+from thrifty.learn.gates.boosted import BoostedFamily
+from thrifty.learn.gates.problem import GateFamily, GatePair, GateProblem, LocalLoss
 from thrifty.model import Forest, Frozen, LeafGate
 from thrifty.model.leaf_gate import margin_of
 
-__all__ = ["LeafBench", "LeavesFamily", "LeavesPair"]
+__all__ = ["LeafTrainer", "LeavesFamily", "LeavesPair"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class LeavesFamily(Family):
-    """Settings of the small boosted model whose leaves are relearnt.
+class LeavesFamily(GateFamily):
+    """Hyperparameters of the small boosted model whose leaves are refitted.
 
     Parameters
     ----------
     n_estimators, learning_rate, max_depth, min_samples_leaf
         As in `BoostedFamily`.
     ridge : float
-        How many rows' worth of curvature hold a weight where it started.
+        Weight of the initial value of each leaf, in rows.
     """
 
     n_estimators: int = 10
@@ -47,179 +49,193 @@ class LeavesFamily(Family):
     min_samples_leaf: float = 20
     ridge: float = 1.0
 
-    def start(
-        self, task: GateTask, penalty: float, distance: Distance, random: RandomState
-    ) -> list[Pair]:
-        """The boosted model, and minus its margin as the gate."""
-        bench = self.bench(task, penalty, distance, random)
-        return [LeavesPair(bench, bench.worth, bench.confidence)]
+    def initial_pairs(
+        self, problem: GateProblem, penalty: float, distance: Distance, random: RandomState
+    ) -> list[GatePair]:
+        """Return the boosted model with the confidence rule as its gate."""
+        trainer = self.trainer(problem, penalty, distance, random)
+        return [LeavesPair(trainer, trainer.leaf_values, trainer.confidence_gate)]
 
-    def bench(
-        self, task: GateTask, penalty: float, distance: Distance, random: RandomState
-    ) -> LeafBench:
-        """Train the trees and find the leaves of the rows."""
-        trees = BoostedFamily(
+    def trainer(
+        self, problem: GateProblem, penalty: float, distance: Distance, random: RandomState
+    ) -> LeafTrainer:
+        """Train the boosted model, and find the leaves of the training rows."""
+        boosted = BoostedFamily(
             self.n_estimators, self.learning_rate, self.max_depth, self.min_samples_leaf
         )
-        forest = boosted_local(trees, task, penalty, distance, random)
-        return LeafBench(task, distance, forest, self.ridge / len(task.X), penalty)
+        (pair,) = boosted.initial_pairs(problem, penalty, distance, random)
+        _, forest = pair.freeze()
+        assert isinstance(forest, Forest)
+        return LeafTrainer.of(problem, distance, forest, self.ridge / len(problem.train))
 
 
 @dataclass(frozen=True, eq=False)
-class LeafBench:
-    """Trees, and which of their leaves each row comes to."""
+class LeafTrainer:
+    """A boosted model, as a linear model of the leaves that each row falls into.
 
-    task: GateTask
+    Parameters
+    ----------
+    problem : GateProblem
+    distance : Distance
+    forest : Forest
+        The initial model, with k outputs.
+    ridge : float
+        Ridge penalty of a leaf value.
+    leaves : int64 array of shape (m,)
+        Nodes of the forest that are the leaf of some training row, increasing.
+    membership : sparse array of shape (n, m)
+        1 where a row falls into a leaf.
+    output_of_leaf : bool array of shape (m, k)
+        The output that each leaf adds to.
+    leaf_values : float64 array of shape (m,)
+        Values of the leaves in the initial model.
+    design : sparse array of shape (n, m + 2)
+        What the gate reads: the leaves, the margin of the initial model, and a constant.
+    gate_ridge : float64 array of shape (m + 2,)
+        Ridge penalty of each weight of the gate; margin and constant have none.
+    """
+
+    problem: GateProblem
     distance: Distance
     forest: Forest
     ridge: float
-    penalty: float
+    leaves: NDArray[np.int64]
+    membership: sparse.csr_array
+    output_of_leaf: NDArray[np.bool_]
+    leaf_values: Floats
+    design: sparse.csr_array
+    gate_ridge: Floats
 
-    @cached_property
-    def leaves(self) -> NDArray[np.int64]:
-        """Nodes that are leaves of some row, increasing."""
-        return np.unique(self._reached).astype(np.int64)
-
-    @cached_property
-    def phi(self) -> sparse.csr_array:
-        """1 where a row comes to a leaf, (n, leaves)."""
-        place = np.searchsorted(self.leaves, self._reached)
-        n, trees = place.shape
-        starts = trees * np.arange(n + 1)
-        return sparse.csr_array((np.ones(n * trees), place.ravel(), starts),
-                                shape=(n, len(self.leaves)))  # fmt: skip
-
-    @cached_property
-    def owner(self) -> NDArray[np.bool_]:
-        """Output that each leaf adds to, (leaves, k)."""
-        forest = self.forest
-        tree = np.searchsorted(forest.roots, self.leaves, side="right") - 1
-        return np.asarray(forest.outputs[tree][:, np.newaxis] == np.arange(len(forest.base)))
-
-    @cached_property
-    def worth(self) -> Floats:
-        """What the leaves of the first model add."""
-        return np.asarray(self.forest.values[self.leaves, 0])
-
-    @cached_property
-    def margin(self) -> Floats:
-        """Of the first model, (n,)."""
-        return margin_of(self.raw(self.worth).T)
+    @classmethod
+    def of(cls, problem: GateProblem, distance: Distance, forest: Forest, ridge: float) -> Self:
+        """Find the leaves of the training rows, and build the matrices of both models."""
+        reached = np.ascontiguousarray(forest.leaves(problem.train.X).T)
+        leaves = np.unique(reached).astype(np.int64)
+        n, trees = reached.shape
+        columns = np.searchsorted(leaves, reached).ravel()
+        membership = sparse.csr_array(
+            (np.ones(n * trees), columns, trees * np.arange(n + 1)), shape=(n, len(leaves))
+        )
+        tree = np.searchsorted(forest.roots, leaves, side="right") - 1
+        output = np.asarray(forest.outputs[tree][:, np.newaxis] == np.arange(len(forest.base)))
+        values = np.asarray(forest.values[leaves, 0])
+        raw = np.asarray((membership @ (values[:, np.newaxis] * output)).T)
+        margin = margin_of((raw + forest.base[:, np.newaxis]).T)
+        extra = np.column_stack([margin, np.ones(n)])
+        design = sparse.csr_array(sparse.hstack([membership, sparse.csr_array(extra)]))
+        gate_ridge = np.append(np.full(len(leaves), ridge), [0.0, 0.0])
+        return cls(
+            problem, distance, forest, ridge, leaves, membership, output, values, design, gate_ridge
+        )  # fmt: skip
 
     @property
-    def confidence(self) -> Floats:
-        """Weights of the gate that is minus the margin: leaves, margin, constant."""
+    def confidence_gate(self) -> Floats:
+        """Weights of the gate that is minus the margin, (m + 2,)."""
         return np.append(np.zeros(len(self.leaves)), [-1.0, 0.0])
 
-    @cached_property
-    def share(self) -> Floats:
-        """Share of each row in the mean, (n,)."""
-        weight = self.task.weight
-        n = len(self.task.X)
-        return np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
+    def raw(self, values: Floats) -> Floats:
+        """Return the outputs (k, n) of the local model with other leaf values."""
+        summed = self.membership @ (values[:, np.newaxis] * self.output_of_leaf)
+        return np.asarray(summed.T + self.forest.base[:, np.newaxis])
 
-    @cached_property
-    def design(self) -> sparse.csr_array:
-        """Leaves, margin and constant, (n, leaves + 2)."""
-        extra = np.column_stack([self.margin, np.ones(len(self.margin))])
-        return sparse.csr_array(sparse.hstack([self.phi, sparse.csr_array(extra)]))
+    def local_objective(self, values: Floats, q: Floats) -> tuple[float, Floats]:
+        """Return the weighted log-loss of leaf values plus ridge (OPT7), and its gradient."""
+        train, raw, shares = self.problem.train, self.raw(values), self.problem.row_shares
+        loss = LocalLoss(train.y, None, train.n_classes, 1.0 - q)
+        by_raw = -loss.derivatives(raw)[0] * shares
+        gradient = ((self.membership.T @ by_raw.T) * self.output_of_leaf).sum(axis=1)
+        change = values - self.leaf_values
+        value = float(shares @ ((1.0 - q) * loss.losses(raw)))
+        value += 0.5 * self.ridge * float(change @ change)
+        return value, gradient + self.ridge * change
 
-    def raw(self, worth: Floats) -> Floats:
-        """Outputs (k, n) of the local model with other leaves."""
-        found = self.phi @ (worth[:, np.newaxis] * self.owner)
-        return np.asarray(found.T + self.forest.base[:, np.newaxis])
+    def gate_objective(self, weights: Floats, q: Floats) -> tuple[float, Floats]:
+        """Return the mean distance of the gate plus ridge (OPT6), and its gradient."""
+        gate, shares = self.design @ weights, self.problem.row_shares
+        ridge = self.gate_ridge * weights
+        value = float(shares @ self.distance.value(q, gate)) + 0.5 * float(ridge @ weights)
+        negative_gradient = self.distance.derivatives(q, gate)[0]
+        return value, ridge - self.design.T @ (shares * negative_gradient)
 
-    def local_slopes(self, worth: Floats, q: Floats) -> tuple[float, Floats]:
-        """Weighed log-loss and ridge, and the gradient (000 OPT7)."""
-        task, raw = self.task, self.raw(worth)
-        loss = LocalLoss(task.codes, None, task.n_classes, 1.0 - q)
-        turn = -loss.derivatives(raw)[0] * self.share
-        slope = ((self.phi.T @ turn.T) * self.owner).sum(axis=1)
-        away = worth - self.worth
-        value = float(self.share @ ((1.0 - q) * loss.losses(raw)))
-        return value + 0.5 * self.ridge * float(away @ away), slope + self.ridge * away
+    def fit_leaf_values(self, q: Floats, start: Floats) -> Floats:
+        """Minimize the local objective; return leaf values that are no worse than the start."""
+        return _minimize(lambda values: self.local_objective(values, q), start)
 
-    def gate_slopes(self, weights: Floats, q: Floats) -> tuple[float, Floats]:
-        """Distance and ridge, and the gradient."""
-        gate = self.design @ weights
-        held = self.held * weights
-        value = float(self.share @ self.distance.value(q, gate)) + 0.5 * float(held @ weights)
-        return value, held - self.design.T @ (self.share * self.distance.pull(q, gate))
-
-    def gate_for(self, q: Floats, start: Floats) -> Floats:
-        """The weights of the gate that is nearest to q; not further from it than the start."""
+    def fit_gate(self, q: Floats, start: Floats) -> Floats:
+        """Minimize the gate objective; return weights that are no worse than the start."""
         if not isinstance(self.distance, SymmetricDistance):
-            return _descended(lambda weights: self.gate_slopes(weights, q), start)
-        # Least squares; the pull of a gate of 0 is twice the log-odds of q.
-        pull = self.distance.pull(q, np.zeros(len(q)))
-        found = cho_solve(self.normal, self.design.T @ (self.share * pull))
-        kept = self.gate_slopes(start, q)[0] < self.gate_slopes(found, q)[0]
-        return start if kept else np.asarray(found)
+            return _minimize(lambda weights: self.gate_objective(weights, q), start)
+        # Least squares: the negative gradient at a gate of 0 is twice the log-odds of q.
+        target = self.distance.derivatives(q, np.zeros(len(q)))[0]
+        normal = self.design.T @ (self.problem.row_shares * target)
+        weights = np.asarray(cho_solve(self.gate_factor, normal))
+        worse = self.gate_objective(start, q)[0] < self.gate_objective(weights, q)[0]
+        return start if worse else weights
 
     @cached_property
-    def held(self) -> Floats:
-        """Ridge of each weight of the gate; margin and constant are free."""
-        return np.append(np.full(len(self.leaves), self.ridge), [0.0, 0.0])
-
-    @cached_property
-    def normal(self) -> tuple[Floats, bool]:
-        """Factor of the normal equations of the gate (000 OPT6), the same for every q."""
-        design = self.design.multiply(np.sqrt(2.0 * self.share)[:, np.newaxis]).tocsr()
-        gram = (design.T @ design).toarray() + np.diag(self.held)
-        # The leaves of each tree sum to the constant: the ridge tells them apart, barely.
+    def gate_factor(self) -> tuple[Floats, bool]:
+        """Cholesky factor of the normal equations of OPT6, the same for every q."""
+        shares = self.problem.row_shares
+        design = self.design.multiply(np.sqrt(2.0 * shares)[:, np.newaxis]).tocsr()
+        gram = (design.T @ design).toarray() + np.diag(self.gate_ridge)
+        # The leaves of each tree sum to the constant column: keep the matrix positive definite.
         gram[np.diag_indices_from(gram)] += 1e-10 * gram.diagonal().max()
         factor, lower = cho_factor(gram)
         return factor, lower
 
+
+class LeavesPair(GatePair):
+    """Values of the leaves for the local model and for the gate.
+
+    Parameters
+    ----------
+    trainer : LeafTrainer
+    values : float64 array of shape (m,)
+        Leaf values of the local model.
+    weights : float64 array of shape (m + 2,)
+        Weights of the gate: leaves, margin, constant.
+    """
+
+    def __init__(self, trainer: LeafTrainer, values: Floats, weights: Floats) -> None:
+        self._trainer, self.values, self.weights = trainer, values, weights
+
     @cached_property
-    def _reached(self) -> NDArray[np.int32]:
-        return np.ascontiguousarray(self.forest.leaves(self.task.X).T)
-
-
-class LeavesPair(Pair):
-    """What the leaves are worth to the local model, and to the gate."""
-
-    def __init__(self, bench: LeafBench, worth: Floats, weights: Floats) -> None:
-        self._bench, self.worth, self.weights = bench, worth, weights
+    def gate_values(self) -> Floats:
+        """Outputs of the gate, (n,)."""
+        return np.asarray(self._trainer.design @ self.weights)
 
     @cached_property
-    def gate(self) -> Floats:
-        """Leaves, margin and constant."""
-        return np.asarray(self._bench.design @ self.weights)
-
-    @cached_property
-    def loss(self) -> Floats:
-        """Log-losses."""
-        task = self._bench.task
-        return LocalLoss(task.codes, None, task.n_classes).losses(self._bench.raw(self.worth))
+    def local_loss(self) -> Floats:
+        """Log-loss of each row, (n,)."""
+        train = self._trainer.problem.train
+        return LocalLoss(train.y, None, train.n_classes).losses(self._trainer.raw(self.values))
 
     @cached_property
     def cost(self) -> float:
-        """Both ridges; what the trees buy does not change."""
-        bench = self._bench
-        away = self.worth - bench.worth
-        held = float((bench.held * self.weights) @ self.weights)
-        return 0.5 * (bench.ridge * float(away @ away) + held)
+        """Ridge penalties; the price of the trees' features never changes."""
+        trainer = self._trainer
+        change = self.values - trainer.leaf_values
+        gate = float((trainer.gate_ridge * self.weights) @ self.weights)
+        return 0.5 * (trainer.ridge * float(change @ change) + gate)
 
-    def step(self, q: Floats) -> LeavesPair:
-        """Relearn both; neither ends above its start."""
-        bench = self._bench
-        worth = _descended(lambda v: bench.local_slopes(v, q), self.worth)
-        weights = bench.gate_for(q, self.weights)
-        return LeavesPair(bench, worth, weights)
+    def update(self, q: Floats) -> LeavesPair:
+        """Refit the leaf values and the gate, starting from this pair."""
+        trainer = self._trainer
+        values = trainer.fit_leaf_values(q, self.values)
+        return LeavesPair(trainer, values, trainer.fit_gate(q, self.weights))
 
     def freeze(self) -> tuple[Frozen, Frozen]:
-        """A gate on the leaves, and the forest with other leaves."""
-        bench, forest = self._bench, self._bench.forest
-        values = forest.values.copy()
-        values[bench.leaves, 0] = self.worth
-        own = np.zeros(len(forest.nodes))
-        own[bench.leaves] = self.weights[:-2]
-        slope, level = self.weights[-2:].tolist()
-        return LeafGate.on(forest, own, level, slope), replace(forest, values=values)
+        """Return a gate on the trees, and the forest with its new leaf values."""
+        trainer, forest = self._trainer, self._trainer.forest
+        values, weights = forest.values.copy(), np.zeros(len(forest.nodes))
+        values[trainer.leaves, 0] = self.values
+        weights[trainer.leaves] = self.weights[:-2]
+        slope, base = self.weights[-2:].tolist()
+        return LeafGate.on(forest, weights, base, slope), replace(forest, values=values)
 
 
-def _descended(slopes: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
+def _minimize(objective: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
+    """Minimize a function that returns value and gradient; fall back to the start if it fails."""
     options = {"maxiter": 200, "ftol": 1e-10, "gtol": 1e-8}
-    found = minimize(slopes, start, jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(found.x) if found.fun <= slopes(start)[0] else start
+    result = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+    return np.asarray(result.x) if result.fun <= objective(start)[0] else start

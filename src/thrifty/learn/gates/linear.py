@@ -1,19 +1,15 @@
-"""ADAPT-LIN: gate and local model are linear, and pay for a column together.
+"""ADAPT-LIN: gate and local model are linear models that pay for a column together.
 
-Given q, both solve one convex problem: the weighed log-loss of the local model, the distance of
-the gate, and for each column its price times the norm of all coefficients that read it
-(000 OPT2). It is solved by accelerated proximal steps from where the last q has left it.
-
-The price of linear models: a norm for each column, and one for each group of columns.
-
-The norm of all coefficients that read a column, times its price, is the convex stand-in for paying
-the column once (000 OPT2); that of all columns of a group, times its shared price, for entering
-the group. Groups hold columns, so their steps follow one upon the other.
+For a given q both solve one convex problem (OPT2 of Nan 2018): the weighted log-loss of the local
+model, the distance of the gate, and for each column its price times the norm of all coefficients
+that read it. The norm is the convex surrogate of paying for the column once. A group of columns
+has a norm of its own, times its shared price. The solver is an accelerated proximal gradient
+method, warm-started from the previous q.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
@@ -22,22 +18,45 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
+from thrifty.learn.encoding import standardize
 from thrifty.learn.gates.assignment import Distance
-from thrifty.learn.gates.boosted import constant_value
-from thrifty.learn.gates.problem import Family, GateTask, LocalLoss, Pair
-from thrifty.learn.svm.source import standard_slots
+from thrifty.learn.gates.problem import GateFamily, GatePair, GateProblem, LocalLoss
 from thrifty.model import Forest, Frozen, LinearTree
 from thrifty.model.encoding import Encoding
-from thrifty.model.forest.nodes import empty_nodes
 
-__all__ = ["GroupPrices", "LinearFamily", "Problem", "linear_model", "proximal"]
+__all__ = [
+    "LinearFamily",
+    "LinearPair",
+    "LinearTrainer",
+    "PricedNorm",
+    "SmoothObjective",
+    "freeze_linear",
+    "minimize_proximal",
+]
 
 Floats = NDArray[np.float64]
+MAX_PROXIMAL_STEPS = 300
+# The solver stops once a step changes the objective by less than this share.
+OBJECTIVE_TOL = 1e-7
+# Standard deviation of random initial coefficients: large enough for the gate to send some rows.
+INITIAL_SCALE = 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class GroupPrices:
-    """Column and group of each slot, and their prices; a slot of no group has the last one."""
+class PricedNorm:
+    """Sum of the norms of columns and of groups of columns, weighted by their prices.
+
+    Parameters
+    ----------
+    column : int64 array of shape (q,)
+        Raw column that each encoded column reads.
+    group : int64 array of shape (q,)
+        Group of that column; the last index of `shared` if it has none.
+    own : float64 array of shape (d,)
+        Penalty times the price of each raw column.
+    shared : float64 array of shape (groups + 1,)
+        Penalty times the shared price of each group; the last entry is 0.
+    """
 
     column: NDArray[np.int64]
     group: NDArray[np.int64]
@@ -46,258 +65,276 @@ class GroupPrices:
 
     @classmethod
     def of(cls, columns: NDArray[np.int64], prices: BoundPrices, penalty: float) -> Self:
-        """Prices of slots that read these columns, times the penalty."""
+        """Weight the prices of encoded columns, which read these raw columns, by the penalty."""
         group = np.where(prices.group < 0, len(prices.shared), prices.group)
         shared = np.append(prices.shared, 0.0)
         return cls(columns, group[columns], penalty * prices.own, penalty * shared)
 
-    def cost(self, C: Floats) -> float:
-        """Sum of the priced norms of coefficients (slots, outputs)."""
+    def value(self, coef: Floats) -> float:
+        """Return the weighted sum of the norms of coefficients (q, outputs)."""
         return float(
-            self.own @ _norms(C, self.column, len(self.own))
-            + self.shared @ _norms(C, self.group, len(self.shared))
+            self.own @ _norms(coef, self.column, len(self.own))
+            + self.shared @ _norms(coef, self.group, len(self.shared))
         )
 
-    def shrink(self, C: Floats, length: float) -> Floats:
-        """The proximal step: columns first, then the groups that hold them.
+    def prox(self, coef: Floats, step: float) -> Floats:
+        """Return the proximal operator; columns shrink first, then the groups that hold them.
 
         Examples
         --------
+        Two columns with coefficients of norm 5, at prices of 1 and 5:
+
         >>> import numpy as np
         >>> from thrifty.costs import Prices
-        >>> from thrifty.learn.gates.linear import GroupPrices
-        >>> prices = GroupPrices.of(np.array([0, 1]), Prices([1.0, 5.0]).bind(2), penalty=1.0)
-        >>> prices.shrink(np.array([[3.0, 4.0], [3.0, 4.0]]), length=1.0)
+        >>> from thrifty.learn.gates.linear import PricedNorm
+        >>> norm = PricedNorm.of(np.array([0, 1]), Prices([1.0, 5.0]).bind(2), penalty=1.0)
+        >>> norm.prox(np.array([[3.0, 4.0], [3.0, 4.0]]), step=1.0)
         array([[2.4, 3.2],
                [0. , 0. ]])
         """
-        for place, price in ((self.column, self.own), (self.group, self.shared)):
-            norm = _norms(C, place, len(price))
-            kept = np.maximum(1.0 - length * price / np.maximum(norm, 1e-300), 0.0)
-            C = C * np.where(price > 0, kept, 1.0)[place][:, np.newaxis]
-        return C
+        for index, price in ((self.column, self.own), (self.group, self.shared)):
+            norm = _norms(coef, index, len(price))
+            factor = np.maximum(1.0 - step * price / np.maximum(norm, 1e-300), 0.0)
+            coef = coef * np.where(price > 0, factor, 1.0)[index][:, np.newaxis]
+        return coef
 
 
-def _norms(C: Floats, place: NDArray[np.int64], count: int) -> Floats:
-    return np.sqrt(np.bincount(place, np.square(C).sum(axis=1), count))
-
-
-STEPS = 300
-SETTLED = 1e-7
-# Size of coefficients that are drawn: large enough to send rows somewhere.
-DRAWN = 3.0
+def _norms(coef: Floats, index: NDArray[np.int64], count: int) -> Floats:
+    """Return the Euclidean norm of the coefficients that share an index, (count,)."""
+    return np.sqrt(np.bincount(index, np.square(coef).sum(axis=1), count))
 
 
 @dataclass(frozen=True)
-class LinearFamily(Family):
-    """Settings of the linear models.
+class LinearFamily(GateFamily):
+    """Hyperparameters of the linear models.
 
     Parameters
     ----------
     ridge : float
-        Half of it times the sum of squared coefficients is added to the loss, so that what
-        can be told apart without error has an end.
+        Half of it times the sum of squared coefficients is added to the loss, so that the
+        coefficients stay finite if the classes are separable.
     starts : int
-        Pairs to start from: the logistic regression of the priced columns, then that of all
-        columns, both with a gate of 0, then pairs that are drawn.
+        Number of initial pairs: the logistic regression under prices, the one without prices,
+        both with a gate of 0, then random pairs. The alternation has several local minima.
     """
 
     ridge: float = 1e-4
     starts: int = 8
 
-    def start(
-        self, task: GateTask, penalty: float, distance: Distance, random: RandomState
-    ) -> list[Pair]:
-        """Logistic regression with a gate of 0, and draws (Nan 2018, A.2.2, A.2.3)."""
-        bench = Bench.of(self, task, penalty, distance)
-        every = bench.logistic(bench.blank())
-        first = bench.solved(every, np.zeros(len(task.X)), gated=False)
-        draws = [_drawn(bench, random) for _ in range(self.starts - 2)]
-        starts: list[Pair] = [first, every, *draws]
-        return starts[: self.starts]
+    def initial_pairs(
+        self, problem: GateProblem, penalty: float, distance: Distance, random: RandomState
+    ) -> list[GatePair]:
+        """Return logistic regressions with a gate of 0, and random pairs (Nan 2018, A.2.2)."""
+        trainer = LinearTrainer.of(self, problem, penalty, distance)
+        constant, none_sent = trainer.constant_pair(), np.zeros(len(problem.train))
+        free = PricedNorm.of(trainer.encoding.columns, problem.train.prices, 0.0)
+        unpriced = trainer.solve(constant, none_sent, gated=False, norm=free)
+        pairs: list[GatePair] = [trainer.solve(unpriced, none_sent, gated=False), unpriced]
+        columns = np.unique(trainer.encoding.columns)
+        for _ in range(self.starts - 2):
+            chosen = random.permutation(columns)[: random.randint(1, len(columns) + 1)]
+            coef = INITIAL_SCALE * random.normal(size=constant.coef.shape)
+            coef[~np.isin(trainer.encoding.columns, chosen)] = 0.0
+            pairs.append(LinearPair(trainer, coef, constant.intercept))
+        return pairs[: self.starts]
 
 
 @dataclass(frozen=True, eq=False)
-class Bench:
-    """What all pairs of one search share."""
+class LinearTrainer:
+    """The design matrix and the penalties of one search.
 
-    task: GateTask
+    Parameters
+    ----------
+    problem : GateProblem
+    distance : Distance
+    encoding : Encoding
+        Standardizes the table.
+    Z : float64 array of shape (n, q)
+        Standardized rows.
+    norm : PricedNorm
+    ridge : float
+    n_outputs : int
+        Outputs of the local model: 1 for two classes, else one per class.
+    """
+
+    problem: GateProblem
     distance: Distance
     encoding: Encoding
     Z: Floats
-    norms: GroupPrices
+    norm: PricedNorm
     ridge: float
-    outputs: int
+    n_outputs: int
 
     @classmethod
-    def of(cls, family: LinearFamily, task: GateTask, penalty: float, distance: Distance) -> Bench:
-        """Standardize the table."""
-        encoding = standard_slots(task.schema, task.X, task.weight)
-        norms = GroupPrices.of(encoding.columns, task.prices, penalty)
-        outputs = 1 if task.n_classes == 2 else task.n_classes
-        Z = encoding.apply(task.X)
-        return cls(task, distance, encoding, Z, norms, family.ridge, outputs)
+    def of(
+        cls, family: LinearFamily, problem: GateProblem, penalty: float, distance: Distance
+    ) -> Self:
+        """Standardize the table and weight its prices by the penalty."""
+        train = problem.train
+        encoding = standardize(train.schema, train.X, train.weight)
+        norm = PricedNorm.of(encoding.columns, train.prices, penalty)
+        n_outputs = 1 if train.n_classes == 2 else train.n_classes
+        Z = encoding.apply(train.X)
+        return cls(problem, distance, encoding, Z, norm, family.ridge, n_outputs)
 
-    @cached_property
-    def share(self) -> Floats:
-        """Share of each row in the mean, (n,)."""
-        weight = self.task.weight
-        n = len(self.Z)
-        return np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
+    def outputs(self, coef: Floats, intercept: Floats) -> Floats:
+        """Return the outputs of the local model and, last, of the gate, (n_outputs + 1, n)."""
+        return np.asarray((self.Z @ coef + intercept).T)
 
-    def blank(self) -> LinearPair:
-        """Constants only."""
-        task = self.task
-        start = LocalLoss(task.codes, task.weight, task.n_classes).start()
-        shape = (self.Z.shape[1], self.outputs + 1)
-        return LinearPair(self, np.zeros(shape), np.append(start, 0.0))
+    def constant_pair(self) -> LinearPair:
+        """Return the pair that reads nothing: log-odds of the classes, and a gate of 0."""
+        train = self.problem.train
+        intercept = LocalLoss(train.y, train.weight, train.n_classes).start()
+        shape = (self.Z.shape[1], self.n_outputs + 1)
+        return LinearPair(self, np.zeros(shape), np.append(intercept, 0.0))
 
-    def logistic(self, pair: LinearPair) -> LinearPair:
-        """The local model of all rows and columns, as if they were free."""
-        free = replace(self, norms=replace(self.norms, own=0.0 * self.norms.own,
-                                           shared=0.0 * self.norms.shared))  # fmt: skip
-        found = free.solved(pair, np.zeros(len(self.Z)), gated=False)
-        return LinearPair(self, found.C, found.bias)
-
-    def solved(self, pair: LinearPair, q: Floats, gated: bool = True) -> LinearPair:
-        """Go on from a pair to the best one for q."""
-        C, bias = proximal(Problem(self, q, gated), pair.C, pair.bias, self.norms)
-        return LinearPair(self, C, bias)
+    def solve(
+        self, start: LinearPair, q: Floats, gated: bool = True, norm: PricedNorm | None = None
+    ) -> LinearPair:
+        """Solve OPT2 for q, starting from a pair; if not `gated`, for the local model alone."""
+        objective = SmoothObjective(self, q, gated)
+        norm = self.norm if norm is None else norm
+        return LinearPair(self, *minimize_proximal(objective, norm, start.coef, start.intercept))
 
 
-class Problem:
-    """The smooth part of the objective for q: losses, distance and ridge."""
+class SmoothObjective:
+    """The smooth part of OPT2 for a given q: losses, distance and ridge, as means over the rows.
 
-    def __init__(self, bench: Bench, q: Floats, gated: bool = True) -> None:
-        task = bench.task
-        self._bench, self._q, self._gated = bench, q, gated
-        self._loss = LocalLoss(task.codes, None, task.n_classes, 1.0 - q)
+    Parameters
+    ----------
+    trainer : LinearTrainer
+    q : float64 array of shape (n,)
+    gated : bool
+        Whether the distance of the gate counts.
+    """
 
-    def value(self, C: Floats, bias: Floats) -> float:
-        """Mean over the rows."""
-        bench = self._bench
-        return self._value(C, (bench.Z @ C + bias).T)
+    def __init__(self, trainer: LinearTrainer, q: Floats, gated: bool = True) -> None:
+        train = trainer.problem.train
+        self.trainer, self.q, self.gated = trainer, q, gated
+        self.loss = LocalLoss(train.y, None, train.n_classes, 1.0 - q)
 
-    def slopes(self, C: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
-        """The value, and its gradients by C and bias."""
-        bench, k = self._bench, self._bench.outputs
-        raw = (bench.Z @ C + bias).T
-        turn = np.zeros_like(raw)
-        turn[:k] = -self._loss.derivatives(raw[:k])[0]
-        if self._gated:
-            turn[k] = -bench.distance.pull(self._q, raw[k])
-        turn *= bench.share
-        by_C = bench.Z.T @ turn.T + bench.ridge * C
-        return self._value(C, raw), by_C, turn.sum(axis=1)
+    def value(self, coef: Floats, raw: Floats) -> float:
+        """Return the objective at coefficients whose outputs are `raw`."""
+        trainer, q, k = self.trainer, self.q, self.trainer.n_outputs
+        value = (1.0 - q) * self.loss.losses(raw[:k])
+        if self.gated:
+            value = value + trainer.distance.value(q, raw[k])
+        mean = float(trainer.problem.row_shares @ value)
+        return mean + 0.5 * trainer.ridge * float(np.square(coef).sum())
 
-    def _value(self, C: Floats, raw: Floats) -> float:
-        bench, q, k = self._bench, self._q, self._bench.outputs
-        value = (1.0 - q) * self._loss.losses(raw[:k])
-        if self._gated:
-            value = value + bench.distance.value(q, raw[k])
-        return float(bench.share @ value) + 0.5 * bench.ridge * float(np.square(C).sum())
+    def gradient(self, coef: Floats, raw: Floats) -> tuple[Floats, Floats]:
+        """Return the gradients by the coefficients and by the intercepts."""
+        trainer, k = self.trainer, self.trainer.n_outputs
+        by_raw = np.zeros_like(raw)
+        by_raw[:k] = -self.loss.derivatives(raw[:k])[0]
+        if self.gated:
+            by_raw[k] = -trainer.distance.derivatives(self.q, raw[k])[0]
+        by_raw *= trainer.problem.row_shares
+        return trainer.Z.T @ by_raw.T + trainer.ridge * coef, by_raw.sum(axis=1)
 
 
-class LinearPair(Pair):
-    """Coefficients (slots, outputs + 1), the last column the gate's, and their constants."""
+class LinearPair(GatePair):
+    """A linear gate and a linear local model on the standardized columns.
 
-    def __init__(self, bench: Bench, C: Floats, bias: Floats) -> None:
-        self._bench, self.C, self.bias = bench, C, bias
+    Parameters
+    ----------
+    trainer : LinearTrainer
+    coef : float64 array of shape (q, n_outputs + 1)
+        Coefficients of the local model and, in the last column, of the gate.
+    intercept : float64 array of shape (n_outputs + 1,)
+    """
 
-    @cached_property
-    def _raw(self) -> Floats:
-        return np.asarray((self._bench.Z @ self.C + self.bias).T)
+    def __init__(self, trainer: LinearTrainer, coef: Floats, intercept: Floats) -> None:
+        self._trainer, self.coef, self.intercept = trainer, coef, intercept
+        self._raw = trainer.outputs(coef, intercept)
 
     @property
-    def gate(self) -> Floats:
-        """Of the standardized rows."""
+    def gate_values(self) -> Floats:
+        """Outputs of the gate, (n,)."""
         return np.asarray(self._raw[-1])
 
     @cached_property
-    def loss(self) -> Floats:
-        """Log-losses."""
-        task = self._bench.task
-        return LocalLoss(task.codes, None, task.n_classes).losses(self._raw[:-1])
+    def local_loss(self) -> Floats:
+        """Log-loss of each row, (n,)."""
+        train = self._trainer.problem.train
+        return LocalLoss(train.y, None, train.n_classes).losses(self._raw[:-1])
 
     @cached_property
     def cost(self) -> float:
-        """Priced norms and the ridge."""
-        bench = self._bench
-        return bench.norms.cost(self.C) + 0.5 * bench.ridge * float(np.square(self.C).sum())
+        """Priced norms plus the ridge."""
+        trainer = self._trainer
+        return trainer.norm.value(self.coef) + 0.5 * trainer.ridge * float(
+            np.square(self.coef).sum()
+        )
 
-    def step(self, q: Floats) -> LinearPair:
-        """Solve for q, from here."""
-        return self._bench.solved(self, q)
+    def update(self, q: Floats) -> LinearPair:
+        """Solve for q, starting from this pair."""
+        return self._trainer.solve(self, q)
 
     def freeze(self) -> tuple[Frozen, Frozen]:
-        """Two linear models."""
-        bench, d = self._bench, len(self._bench.task.schema)
-        link = "sigmoid" if bench.outputs == 1 else "softmax"
-        gate = linear_model(bench.encoding, self.C[:, -1:], self.bias[-1:], "sum", d)
-        local = linear_model(bench.encoding, self.C[:, :-1], self.bias[:-1], link, d)
+        """Return two linear models."""
+        trainer, d = self._trainer, self._trainer.problem.train.n_features
+        link = "sigmoid" if trainer.n_outputs == 1 else "softmax"
+        gate = freeze_linear(trainer.encoding, self.coef[:, -1:], self.intercept[-1:], "sum", d)
+        local = freeze_linear(trainer.encoding, self.coef[:, :-1], self.intercept[:-1], link, d)
         return gate, local
 
 
-def _drawn(bench: Bench, random: RandomState) -> LinearPair:
-    """A pair with coefficients for some columns, drawn: how many, which, and how large."""
-    blank, columns = bench.blank(), np.unique(bench.encoding.columns)
-    chosen = random.permutation(columns)[: random.randint(1, len(columns) + 1)]
-    C = DRAWN * random.normal(size=blank.C.shape)
-    C[~np.isin(bench.encoding.columns, chosen)] = 0.0
-    return LinearPair(bench, C, blank.bias)
-
-
-def linear_model(encoding: Encoding, C: Floats, bias: Floats, link: str, n_features: int) -> Frozen:
-    """Coefficients (slots, outputs) as a frozen model that reads only what they weigh."""
-    read = np.asarray(C.any(axis=1))
-    count = int(read.sum())
+def freeze_linear(
+    encoding: Encoding, coef: Floats, intercept: Floats, link: str, n_features: int
+) -> Frozen:
+    """Freeze coefficients (q, outputs) as a model that reads only the columns they use."""
+    used = np.asarray(coef.any(axis=1))
+    count = int(used.sum())
     if not count:
-        none = np.zeros(0, dtype=np.int64)
-        values = np.zeros((0, 1))
-        if link == "sum":
-            return constant_value(float(bias[0]), n_features)
-        return Forest(empty_nodes(0), values, none, none, bias, link, n_features)
-    outside = np.array([-1])
+        return Forest.constant(intercept, link, n_features)
+    leaf = np.array([-1])
     return LinearTree(
-        left=outside, right=outside, starts=np.array([0, count]), slots=np.arange(count),
-        route=np.zeros(count), threshold=np.zeros(1), weights=C[read], bias=bias[np.newaxis],
-        link=link, n_features=n_features, encoding=encoding.keep(read),
+        left=leaf, right=leaf, starts=np.array([0, count]), inputs=np.arange(count),
+        route=np.zeros(count), threshold=np.zeros(1), weights=coef[used],
+        bias=intercept[np.newaxis], link=link, n_features=n_features, encoding=encoding.keep(used),
     )  # fmt: skip
 
 
-def proximal(
-    problem: Problem, C: Floats, bias: Floats, norms: GroupPrices
+def minimize_proximal(
+    objective: SmoothObjective, norm: PricedNorm, coef: Floats, intercept: Floats
 ) -> tuple[Floats, Floats]:
-    """Accelerated proximal gradient with backtracking and restarts; never ends above its start."""
-    best = (problem.value(C, bias) + norms.cost(C), C, bias)
-    ahead, before, bend, speed = (C, bias), (C, bias), 1.0, 1.0
-    last = best[0]
-    for _ in range(STEPS):
-        new_C, new_bias, total, bend = _stride(problem, *ahead, norms, bend)
+    """Minimize objective plus norm by accelerated proximal gradient steps.
+
+    Steps are backtracked until the quadratic model with the current curvature is an upper bound;
+    the momentum restarts whenever the objective rises. The best point seen is returned, so the
+    result is never worse than the start.
+    """
+    outputs = objective.trainer.outputs
+    last = objective.value(coef, outputs(coef, intercept)) + norm.value(coef)
+    best = (last, coef, intercept)
+    at, previous, curvature, momentum = (coef, intercept), (coef, intercept), 1.0, 1.0
+    for _ in range(MAX_PROXIMAL_STEPS):
+        coef, intercept = at
+        raw = outputs(coef, intercept)
+        value, (by_coef, by_intercept) = objective.value(coef, raw), objective.gradient(coef, raw)
+        while True:
+            new_coef = norm.prox(coef - by_coef / curvature, 1.0 / curvature)
+            new_intercept = intercept - by_intercept / curvature
+            d_coef, d_intercept = new_coef - coef, new_intercept - intercept
+            linear = float(np.sum(by_coef * d_coef) + by_intercept @ d_intercept)
+            distance = float(np.sum(d_coef * d_coef) + d_intercept @ d_intercept)
+            reached = objective.value(new_coef, outputs(new_coef, new_intercept))
+            bound = value + linear + 0.5 * curvature * distance
+            if reached <= bound + 1e-14 * abs(value):
+                break
+            curvature *= 2.0
+        total = reached + norm.value(new_coef)
         if total < best[0]:
-            best = (total, new_C, new_bias)
-        if abs(last - total) <= SETTLED * max(abs(total), SETTLED):
+            best = (total, new_coef, new_intercept)
+        if abs(last - total) <= OBJECTIVE_TOL * max(abs(total), OBJECTIVE_TOL):
             break
-        faster = (1.0 + np.sqrt(1.0 + 4.0 * speed * speed)) / 2.0
-        push = 0.0 if total > last else (speed - 1.0) / faster
-        speed = 1.0 if total > last else faster
-        ahead = (new_C + push * (new_C - before[0]), new_bias + push * (new_bias - before[1]))
-        before, last, bend = (new_C, new_bias), total, 0.9 * bend
+        faster = (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum)) / 2.0
+        push = 0.0 if total > last else (momentum - 1.0) / faster
+        momentum = 1.0 if total > last else faster
+        at = (
+            new_coef + push * (new_coef - previous[0]),
+            new_intercept + push * (new_intercept - previous[1]),
+        )
+        previous, last, curvature = (new_coef, new_intercept), total, 0.9 * curvature
     return best[1], best[2]
-
-
-def _stride(
-    problem: Problem, C: Floats, bias: Floats, norms: GroupPrices, bend: float
-) -> tuple[Floats, Floats, float, float]:
-    """One proximal step, as long as the curvature `bend` allows; the objective, and the bend."""
-    value, by_C, by_bias = problem.slopes(C, bias)
-    while True:
-        new_C = norms.shrink(C - by_C / bend, 1.0 / bend)
-        new_bias = bias - by_bias / bend
-        to_C, to_bias = new_C - C, new_bias - bias
-        rise = float(np.sum(by_C * to_C) + by_bias @ to_bias)
-        far = float(np.sum(to_C * to_C) + to_bias @ to_bias)
-        reached = problem.value(new_C, new_bias)
-        if reached <= value + rise + 0.5 * bend * far + 1e-14 * abs(value):
-            return new_C, new_bias, reached + norms.cost(new_C), bend
-        bend *= 2.0

@@ -1,143 +1,131 @@
-"""What every family of gates learns from: the table, the labels, and the expensive answers.
+"""The training problem that all families of gates share, and the losses that boosting descends.
 
-What the trees of a gated pair descend: the local loss where q leaves a row, and the distance.
+Notation follows Nan 2018, chapter 5: the expensive model f0 is given; a local model f1 and a gate
+g are trained. ``q`` is the probability that each training row is sent to the expensive model.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from thrifty.bundle import Schema
-from thrifty.costs import BoundPrices
+from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.gates.assignment import Distance
 from thrifty.learn.losses import Derivatives, LogLoss, Loss
 from thrifty.model import Frozen
 
-__all__ = ["DistanceLoss", "Family", "GateTask", "LocalLoss", "Pair", "log_losses"]
+__all__ = ["DistanceLoss", "GateFamily", "GatePair", "GateProblem", "LocalLoss"]
 
 Floats = NDArray[np.float64]
-# No answer is so sure that being wrong costs more than this: about 14.
-SUREST = 1e-6
+# Probabilities of the expensive model are clipped here, so that one error costs at most 13.8.
+MIN_PROBABILITY = 1e-6
 
 
-def log_losses(scores: Floats, codes: NDArray[np.int64]) -> Floats:
-    """Log-loss of each row, (n,), of class probabilities (n, K).
+@dataclass(frozen=True, eq=False)
+class GateProblem:
+    """The rows to train on, and what the expensive model predicts for them.
+
+    Parameters
+    ----------
+    train : TrainingSet
+        A classification table with n rows and K classes.
+    expensive_proba : float64 array of shape (n, K)
+        Calibrated class probabilities of the expensive model, out of fold if it was trained on
+        these rows.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.learn.gates.problem import log_losses
-    >>> log_losses(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([0, 1])).round(2)
+    >>> from thrifty.learn.dataset import TrainingSet
+    >>> from thrifty.learn.gates.problem import GateProblem
+    >>> train = TrainingSet.read("classification", np.array([[1.0], [2.0]]), ["a", "b"])
+    >>> GateProblem(train, np.array([[0.5, 0.5], [1.0, 0.0]])).expensive_loss.round(2)
     array([ 0.69, 13.82])
     """
-    own = np.take_along_axis(scores, codes[:, np.newaxis], axis=1)[:, 0]
-    return np.asarray(-np.log(np.maximum(own, SUREST)))
 
-
-@dataclass(frozen=True, eq=False)
-class GateTask:
-    """A table and its labels, read and checked, and what the expensive model says of the rows."""
-
-    schema: Schema
-    prices: BoundPrices
-    X: NDArray[np.floating]
-    codes: NDArray[np.int64]
-    weight: Floats | None
-    classes: NDArray[Any]
-    answers: Floats
+    train: TrainingSet
+    expensive_proba: Floats
 
     @cached_property
-    def loss0(self) -> Floats:
-        """Losses of the expensive model."""
-        return log_losses(self.answers, self.codes)
+    def expensive_loss(self) -> Floats:
+        """Log-loss of the expensive model on each row, (n,)."""
+        own = np.take_along_axis(self.expensive_proba, self.train.y[:, np.newaxis], axis=1)[:, 0]
+        return np.asarray(-np.log(np.maximum(own, MIN_PROBABILITY)))
 
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.classes)
-
-    @property
-    def categorical(self) -> NDArray[np.bool_]:
-        """Which columns hold categories."""
-        return np.array([column.categories is not None for column in self.schema.columns])
-
-    def part(self, rows: NDArray[np.intp]) -> GateTask:
-        """Some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return replace(
-            self,
-            X=self.X[rows],
-            codes=self.codes[rows],
-            weight=weight,
-            answers=self.answers[rows],
-        )
+    @cached_property
+    def row_shares(self) -> Floats:
+        """Weight of each row in a mean over the rows, (n,); they sum to 1."""
+        weight, n = self.train.weight, len(self.train)
+        return np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
 
     def mean(self, values: Floats) -> float:
-        """Weighted mean over the rows."""
-        return float(np.average(values, weights=self.weight))
+        """Return the weighted mean of values (n,) over the rows."""
+        return float(np.average(values, weights=self.train.weight))
 
 
-class Pair(ABC):
-    """A gate and a local model while they are learnt."""
-
-    @property
-    @abstractmethod
-    def gate(self) -> Floats:
-        """Values of the gate on the training rows, (n,)."""
+class GatePair(ABC):
+    """A gate and a local model during training; updates return a new pair."""
 
     @property
     @abstractmethod
-    def loss(self) -> Floats:
-        """Losses of the local model on the training rows, (n,)."""
+    def gate_values(self) -> Floats:
+        """Outputs of the gate on the training rows, (n,)."""
+
+    @property
+    @abstractmethod
+    def local_loss(self) -> Floats:
+        """Log-loss of the local model on each training row, (n,)."""
 
     @property
     @abstractmethod
     def cost(self) -> float:
-        """What the objective charges for the pair: prices times the penalty, and ridges."""
+        """What the objective charges for the pair: weighted prices and ridge penalties."""
 
     @abstractmethod
-    def step(self, q: Floats) -> Pair:
-        """The pair learnt anew, or further, for these chances of being sent."""
+    def update(self, q: Floats) -> GatePair:
+        """Train gate and local model for the probabilities q (n,) of being sent."""
 
-    def settled(self, q: Floats, share: float) -> Pair:
-        """The pair after a last step, for chances that do not trust the rows learnt from."""
+    def refit(self, q: Floats, share: float) -> GatePair:
+        """Return the pair after the last update, which may correct for overfitting."""
         return self
 
     @abstractmethod
     def freeze(self) -> tuple[Frozen, Frozen]:
-        """The gate, a model of values, and the local model."""
+        """Return the gate, a model that predicts a value, and the local model."""
 
 
-class Family(ABC):
-    """A kind of gates and local models, and its settings."""
+class GateFamily(ABC):
+    """Hyperparameters of one kind of gate and local model."""
 
-    last_rounds: ClassVar[int] = 0
-    """Rounds of the search that the last step of its pairs, `settled`, takes."""
+    refit_rounds: ClassVar[int] = 0
+    """Rounds of the alternation that are set aside for `GatePair.refit`."""
 
     @abstractmethod
-    def start(
-        self, task: GateTask, penalty: float, distance: Distance, random: RandomState
-    ) -> list[Pair]:
-        """Pairs to start from; the first is the one to keep if no row is sent."""
+    def initial_pairs(
+        self, problem: GateProblem, penalty: float, distance: Distance, random: RandomState
+    ) -> list[GatePair]:
+        """Return the pairs to start from; the first is the best one if no row is sent."""
 
 
 class LocalLoss(LogLoss):
-    """Log-loss of which each row counts by its chance of staying.
+    """Log-loss of the local model, with each row weighted by its probability of staying.
 
     Parameters
     ----------
-    y, weight, n_classes
-        As for `LogLoss`.
-    stays : array (n,) or None
-        One minus q; None where all rows stay, which is the plain log-loss to the bit.
+    y : int array of shape (n,)
+        Class codes.
+    weight : float64 array of shape (n,) or None
+        Sample weights.
+    n_classes : int
+    stay : float64 array of shape (n,) or None
+        ``1 - q``; None if no row is sent, which is the plain log-loss to the bit.
     """
 
     def __init__(
@@ -145,22 +133,22 @@ class LocalLoss(LogLoss):
         y: NDArray[np.integer],
         weight: Floats | None,
         n_classes: int,
-        stays: Floats | None = None,
+        stay: Floats | None = None,
     ) -> None:
-        counted = weight if stays is None else stays if weight is None else stays * weight
-        # The start is the best constant of the rows that stay; the trees weigh rows by `weight`.
-        super().__init__(y, counted, n_classes)
-        self.weight, self.stays = weight, stays
+        total = weight if stay is None else stay if weight is None else stay * weight
+        # The initial constant is that of the rows that stay; trees weight the rows by `weight`.
+        super().__init__(y, total, n_classes)
+        self.weight, self.stay = weight, stay
 
     def derivatives(self, raw: Floats) -> Derivatives:
-        """Of the log-loss, times the chance (Nan 2018, eq. 5.1)."""
-        if self.stays is None:
+        """Return those of the log-loss times the probability of staying (Nan 2018, eq. 5.1)."""
+        if self.stay is None:
             return super().derivatives(raw)
         p = expit(raw) if self.outputs == 1 else softmax(raw, axis=0)
-        return (self.member - p) * self.stays, p * (1.0 - p) * self.stays
+        return (self.member - p) * self.stay, p * (1.0 - p) * self.stay
 
     def losses(self, raw: Floats) -> Floats:
-        """Log-loss of each row, (n,), not weighed by anything; in logarithms throughout."""
+        """Return the log-loss of each row, (n,), unweighted; stable for any size of `raw`."""
         if self.outputs == 1:
             return np.asarray(np.logaddexp(0.0, np.where(self.y > 0, -raw[0], raw[0])))
         top = raw.max(axis=0)
@@ -170,7 +158,16 @@ class LocalLoss(LogLoss):
 
 
 class DistanceLoss(Loss):
-    """Distance of a gate from q (Nan 2018, eq. 5.2)."""
+    """Distance between the outputs of a gate and q (Nan 2018, eq. 5.2).
+
+    Parameters
+    ----------
+    q : float64 array of shape (n,)
+        Probabilities of being sent.
+    weight : float64 array of shape (n,) or None
+        Sample weights.
+    distance : Distance
+    """
 
     damping = 1.0
     link = "sum"
@@ -181,14 +178,14 @@ class DistanceLoss(Loss):
         self.distance = distance
 
     def start(self) -> Floats:
-        """The nearest constant."""
-        return np.array([self.distance.level(self.y, self.weight)])
+        """Return the best constant gate, (1,)."""
+        return np.array([self.distance.best_constant(self.y, self.weight)])
 
     def derivatives(self, raw: Floats) -> Derivatives:
-        """Of the distance by the gate."""
-        pull, curve = self.distance.slopes(self.y, raw[0])
-        return pull[np.newaxis], curve[np.newaxis]
+        """Return the negative gradient and the Hessian by the gate's outputs, (1, n) each."""
+        gradient, hessian = self.distance.derivatives(self.y, raw[0])
+        return gradient[np.newaxis], hessian[np.newaxis]
 
     def value(self, raw: Floats) -> float:
-        """Mean distance."""
+        """Return the mean distance."""
         return self._mean(self.distance.value(self.y, raw[0]))

@@ -1,9 +1,8 @@
-"""Where the gate opens: the limit that meets a share, a bill or a quality on given rows.
+"""The threshold of a gate: which rows it sends, what that costs, and how accurate it is.
 
-Rows are taken in the order of their gate values, the highest first; rows of the same value go the
-same way. So there are as many choices as distinct values, and one pass looks at them all.
-
-A pair of gate and local model on held-out rows, before every limit at once.
+Rows are sent in the order of their gate values, the highest first, and rows with equal values
+together. So the number of different thresholds is at most the number of distinct values plus one,
+and all of them are evaluated at once.
 """
 
 from __future__ import annotations
@@ -18,50 +17,71 @@ from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
 from thrifty.errors import BudgetError, DataError
+from thrifty.learn.point import ValidationOutputs
 from thrifty.model import Frozen, Gate
 
-__all__ = ["Choices", "Trial", "at_bill", "at_quality", "read_target"]
+__all__ = ["GateEvaluation", "Thresholds", "read_threshold_target"]
 
 Floats = NDArray[np.float64]
-AIMS = ("share", "bill", "quality")
-ROUNDING = 1e-9
+TARGETS = ("share", "bill", "quality")
+# Slack of shares, mean bills and accuracies that are equal up to rounding.
+ROUNDING_TOL = 1e-9
 
 
-def read_target(target: Mapping[str, float] | None, share: float) -> tuple[str, float]:
-    """What to aim at, and the number; without a target, the share.
+def read_threshold_target(
+    target: Mapping[str, float] | None, share: float, has_validation: bool
+) -> tuple[str, float]:
+    """Return what the threshold must meet, "share", "bill" or "quality", and the number.
+
+    Raises
+    ------
+    DataError
+        If the target is not one of the three with a number, or is a quality without validation
+        rows to measure it on.
 
     Examples
     --------
-    >>> from thrifty.learn.gates.threshold import read_target
-    >>> read_target({"bill": 3}, 0.5), read_target(None, 0.5)
-    (('bill', 3.0), ('share', 0.5))
+    >>> from thrifty.learn.gates.threshold import read_threshold_target
+    >>> read_threshold_target({"bill": 3}, share=0.5, has_validation=False)
+    ('bill', 3.0)
+    >>> read_threshold_target(None, share=0.5, has_validation=False)
+    ('share', 0.5)
     """
     if target is None:
         return "share", float(share)
-    if len(target) != 1 or not set(target) <= set(AIMS):
-        raise DataError(f"target: give one of {', '.join(AIMS)} and its number, got {target!r}")
-    ((aim, number),) = target.items()
+    if len(target) != 1 or not set(target) <= set(TARGETS):
+        raise DataError(f"target: give one of {', '.join(TARGETS)} and its number, got {target!r}")
+    ((kind, number),) = target.items()
     if isinstance(number, bool) or not isinstance(number, int | float) or not number >= 0:
-        raise DataError(f"target: the {aim} {number!r} is not a number from 0 up")
-    return aim, float(number)
+        raise DataError(f"target: the {kind} {number!r} is not a number from 0 up")
+    if kind == "quality" and not has_validation:
+        raise DataError("target: a quality cannot be measured on training rows; give validation")
+    return kind, float(number)
 
 
-class Choices:
-    """Every limit that makes a difference on some rows, from none sent to all.
+class Thresholds:
+    """Every threshold that makes a difference on some rows, from sending none to sending all.
 
     Parameters
     ----------
-    values : array (n,)
-        Gate values.
+    values : float64 array of shape (n,)
+        Gate values of the rows.
+
+    Attributes
+    ----------
+    order : int array of shape (n,)
+        The rows, by decreasing gate value.
+    counts : int array of shape (m,)
+        Number of rows that each threshold sends, increasing from 0 to n.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.learn.gates.threshold import Choices
-    >>> choices = Choices(np.array([0.0, 4.0, 4.0, 2.0]))
-    >>> choices.counts  # rows that each choice sends
+    >>> from thrifty.learn.gates.threshold import Thresholds
+    >>> thresholds = Thresholds(np.array([0.0, 4.0, 4.0, 2.0]))
+    >>> thresholds.counts
     array([0, 2, 3, 4])
-    >>> choices.limit(choices.at_share(0.6))
+    >>> thresholds.threshold(thresholds.at_share(0.6))
     3.0
     """
 
@@ -72,68 +92,51 @@ class Choices:
         ends = np.flatnonzero(np.append(ranked[1:] < ranked[:-1], True)) + 1
         self.counts = np.append(0, ends)
 
-    def limit(self, choice: int) -> float:
-        """The limit that sends `counts[choice]` rows: halfway to the next value."""
-        count = int(self.counts[choice])
+    def threshold(self, index: int) -> float:
+        """Return the threshold that sends `counts[index]` rows: halfway to the next value."""
+        count = int(self.counts[index])
         if count == 0:
             return math.inf
         if count == len(self.values):
             return -math.inf
         above, below = self.values[self.order[count - 1]], self.values[self.order[count]]
         middle = float(below + (above - below) / 2.0)
-        # Neighbors among the floats have no middle: the lower one sends the same rows.
+        # Adjacent floats have no middle; the lower one sends the same rows.
         return middle if below <= middle < above else float(below)
 
-    def sent(self, choice: int) -> NDArray[np.bool_]:
-        """Which rows a choice sends, (n,)."""
+    def sent(self, index: int) -> NDArray[np.bool_]:
+        """Return which rows a threshold sends, (n,)."""
         sent = np.zeros(len(self.values), dtype=bool)
-        sent[self.order[: int(self.counts[choice])]] = True
+        sent[self.order[: int(self.counts[index])]] = True
         return sent
 
-    def means(self, local: Floats, sent: Floats) -> Floats:
-        """Mean over the rows at each choice, of one number where a row stays, another where not."""
-        gained = np.cumsum((sent - local)[self.order])
-        sums = local.sum() + np.append(0.0, gained)[self.counts]
+    def means(self, local: Floats, expensive: Floats) -> Floats:
+        """Return the mean at each threshold, (m,), of numbers for kept and for sent rows."""
+        change = np.cumsum((expensive - local)[self.order])
+        sums = local.sum() + np.append(0.0, change)[self.counts]
         return np.asarray(sums / len(self.values))
 
     def at_share(self, share: float) -> int:
-        """The most rows that are no more than the share."""
-        fits = self.counts <= share * len(self.values) + ROUNDING
+        """Return the index of the threshold that sends the most rows within a share of them."""
+        fits = self.counts <= share * len(self.values) + ROUNDING_TOL
         return int(np.flatnonzero(fits)[-1])
 
 
-def at_bill(means: Floats, bill: float) -> int:
-    """The choice that sends the most rows at which the mean bill is kept."""
-    fits = np.flatnonzero(means <= bill * (1.0 + ROUNDING))
-    if not len(fits):
-        raise BudgetError(
-            f"target: no limit keeps a mean bill of {bill:g}; the least is {means.min():g}"
-        )
-    return int(fits[-1])
-
-
-def at_quality(means: Floats, quality: float) -> int:
-    """The choice that sends the fewest rows at which the quality is reached."""
-    fits = np.flatnonzero(means >= quality - ROUNDING)
-    if not len(fits):
-        raise BudgetError(
-            f"target: no limit reaches a quality of {quality:g}; the best is {means.max():g}"
-        )
-    return int(fits[0])
-
-
 @dataclass(frozen=True, eq=False)
-class Trial:
-    """What each row pays and whether it is right, if it stays and if it is sent.
+class GateEvaluation:
+    """A gate, a local model and an expensive model on some rows, at every threshold at once.
+
+    Scores and bills are computed on first use, as a target may need only some of them.
 
     Parameters
     ----------
     gate, local, expensive : Frozen
+        Models of the same columns.
     prices : BoundPrices
-    X : array (n, d)
-        Rows with the answers of calls, if there are any.
-    codes : array (n,) or None
-        Class numbers; None where only shares and bills are asked for.
+    X : array of shape (n, d)
+        Encoded rows, with the results of calls if the expensive model is called.
+    y : int64 array of shape (n,)
+        Class codes.
     """
 
     gate: Frozen
@@ -141,65 +144,92 @@ class Trial:
     expensive: Frozen
     prices: BoundPrices
     X: NDArray[np.floating]
-    codes: NDArray[np.int64] | None = None
+    y: NDArray[np.int64]
 
     @cached_property
-    def choices(self) -> Choices:
-        """All limits that make a difference."""
-        return Choices(self.gate.score(self.X))
+    def thresholds(self) -> Thresholds:
+        """All thresholds that make a difference on these rows."""
+        return Thresholds(self.gate.score(self.X))
+
+    @cached_property
+    def scores(self) -> tuple[Floats, Floats]:
+        """Class probabilities (n, K) of the local and of the expensive model."""
+        return self.local.score(self.X), self.expensive.score(self.X)
 
     @cached_property
     def bills(self) -> tuple[Floats, Floats]:
-        """Of rows that stay, and of rows that are sent, past the gate."""
-        whole = Gate.of(self.gate, self.local, self.expensive, 0.0)
-        read, count = self.gate.used(self.X), self.gate.evaluations(self.X)
-        here = 0 if whole.shares_trees else self.local.evaluations(self.X)
-        there = self.expensive.evaluations(self.X)
+        """Bills (n,) of rows that the gate keeps, and of rows that it sends."""
+        gated = Gate.of(self.gate, self.local, self.expensive, 0.0)
+        used, evaluations = self.gate.used(self.X), self.gate.evaluations(self.X)
+        local = 0 if gated.shares_trees else self.local.evaluations(self.X)
+        expensive = self.expensive.evaluations(self.X)
         return (
-            self.prices.bill(read | self.local.used(self.X), count + here),
-            self.prices.bill(read | self.expensive.used(self.X), count + there),
+            self.prices.bill(used | self.local.used(self.X), evaluations + local),
+            self.prices.bill(used | self.expensive.used(self.X), evaluations + expensive),
         )
 
     @cached_property
-    def right(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether rows are answered right that stay, and that are sent."""
-        here, there = (
-            model.score(self.X).argmax(axis=1) == self.codes
+    def ungated_bills(self) -> tuple[Floats, Floats]:
+        """Bills (n,) of either model alone: if all rows go one way, the gate is not read."""
+        local, expensive = (
+            self.prices.bill(model.used(self.X), model.evaluations(self.X))
             for model in (self.local, self.expensive)
         )
-        return here, there
+        return local, expensive
 
     @cached_property
     def mean_bills(self) -> Floats:
-        """Mean bill at each choice; where all rows go one way, the gate is not read."""
-        means = self.choices.means(*self.bills)
-        for end, model in ((0, self.local), (-1, self.expensive)):
-            alone = self.prices.bill(model.used(self.X), model.evaluations(self.X))
-            means[end] = alone.mean()
+        """Mean bill at each threshold, (m,)."""
+        means = self.thresholds.means(*self.bills)
+        means[0], means[-1] = (bills.mean() for bills in self.ungated_bills)
         return means
 
     @cached_property
     def accuracies(self) -> Floats:
-        """Accuracy at each choice."""
-        here, there = (np.asarray(right, dtype=np.float64) for right in self.right)
-        return self.choices.means(here, there)
+        """Accuracy at each threshold, (m,)."""
+        local, expensive = (
+            np.asarray(scores.argmax(axis=1) == self.y, dtype=np.float64) for scores in self.scores
+        )
+        return self.thresholds.means(local, expensive)
 
-    def choose(self, aim: str, number: float) -> int:
-        """The choice that meets a share, a bill or a quality."""
-        if aim == "share":
-            return self.choices.at_share(number)
-        if aim == "bill":
-            return at_bill(self.mean_bills, number)
-        return at_quality(self.accuracies, number)
+    def choose(self, kind: str, number: float) -> int:
+        """Return the index of the threshold that meets a target of `read_threshold_target`.
 
-    def model(self, choice: int) -> Gate:
-        """The frozen model of a choice."""
-        return Gate.of(self.gate, self.local, self.expensive, self.choices.limit(choice))
+        It sends the most rows within a share or a mean bill, or the fewest that reach a quality.
 
-    def measured(self, choice: int) -> tuple[float, float]:
-        """Mean bill and accuracy of `model`, to the bit of what it tells itself."""
-        sent = self.choices.sent(choice)
-        right = float(np.where(sent, self.right[1], self.right[0]).mean())
-        if sent.all() or not sent.any():
-            return float(self.mean_bills[-1 if sent.all() else 0]), right
-        return float(np.where(sent, self.bills[1], self.bills[0]).mean()), right
+        Raises
+        ------
+        BudgetError
+            If no threshold meets the target.
+        """
+        if kind == "share":
+            return self.thresholds.at_share(number)
+        if kind == "bill":
+            means = self.mean_bills
+            fits = np.flatnonzero(means <= number * (1.0 + ROUNDING_TOL))
+            if not len(fits):
+                raise BudgetError(
+                    f"target: no threshold keeps a mean bill of {number:g}; "
+                    f"the lowest is {means.min():g}"
+                )
+            return int(fits[-1])
+        fits = np.flatnonzero(self.accuracies >= number - ROUNDING_TOL)
+        if not len(fits):
+            raise BudgetError(
+                f"target: no threshold reaches a quality of {number:g}; "
+                f"the best is {self.accuracies.max():g}"
+            )
+        return int(fits[0])
+
+    def model(self, index: int) -> Gate:
+        """Freeze the gate at a threshold."""
+        threshold = self.thresholds.threshold(index)
+        return Gate.of(self.gate, self.local, self.expensive, threshold)
+
+    def outputs(self, index: int) -> ValidationOutputs:
+        """Return the scores and bills of `model(index)` on these rows, to the bit."""
+        sent = self.thresholds.sent(index)
+        local, expensive = self.scores
+        scores = np.where(sent[:, np.newaxis], expensive, local)
+        bills = self.bills if sent.any() and not sent.all() else self.ungated_bills
+        return ValidationOutputs(scores, np.where(sent, bills[1], bills[0]))

@@ -1,15 +1,14 @@
-"""Classifiers whose scores are sums of one term a feature: linear ones and boosted stumps.
+"""Fit additive classifiers, whose scores are sums of one term per feature.
 
-Every term is centered: its mean over the training rows goes to the offset. So a feature that is
-not bought counts as its mean, and so does a missing number of a linear classifier.
+Linear classifiers and boosted stumps are of this form. Every term is centered: its mean over the
+training rows is moved to the offset. So a feature that is not bought counts as its mean, and so
+does a missing number of a linear classifier.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,182 +17,209 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from thrifty.costs import Prices
-from thrifty.learn.boosting.binned import Binned
+from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.ensemble import Boosting
 from thrifty.learn.boosting.grower import Grower
-from thrifty.learn.boosting.purchases import Bought
+from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.losses import LogLoss
+from thrifty.learn.purchases import Purchases
 from thrifty.model import Forest
 from thrifty.model.forest.nodes import CATEGORICAL, INDEX, MISSING_LEFT, is_leaf
-from thrifty.model.sequential.additive_terms import Terms
+from thrifty.model.sequential import AdditiveTerms
 
-__all__ = ["BASES", "Examples", "Settings"]
+__all__ = ["BASES", "ScaledTable", "fit_additive", "fit_linear", "fit_stumps"]
 
 Floats = NDArray[np.float64]
 
+BASES = ("logistic", "stumps", "svm")
+"""Names of the additive classifiers."""
+
+# Learning rate of the stumps.
 LEARNING_RATE = 0.1
-# Rows on each side of a stump, or a quarter of the rows where there are few.
-MIN_LEAF = 5
+# Rows on each side of a stump; at most a quarter of a small table.
+MIN_SAMPLES_LEAF = 5
+# Iterations after which the linear solvers give up.
+MAX_ITER_LOGISTIC, MAX_ITER_SVM = 2_000, 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Examples:
-    """Encoded rows, their class numbers, and how many categories each column has (0: numbers)."""
+class ScaledTable:
+    """The training rows in double precision, with the center and spread of each column.
+
+    Parameters
+    ----------
+    X : float64 array of shape (n, d)
+        Encoded rows.
+    y : int64 array of shape (n,)
+        Class codes.
+    n_classes : int
+    n_categories : int64 array of shape (d,)
+        Number of categories of each column; 0 for a column of numbers.
+    center : float64 array of shape (d,)
+        Mean of each column of numbers; 0 for categories.
+    spread : float64 array of shape (d,)
+        Standard deviation of each column; 1 for a constant one.
+    """
 
     X: Floats
-    codes: NDArray[np.int64]
+    y: NDArray[np.int64]
     n_classes: int
-    categories: NDArray[np.int64]
+    n_categories: NDArray[np.int64]
+    center: Floats
+    spread: Floats
 
-    @cached_property
-    def center(self) -> Floats:
-        """Mean of each column of numbers; 0 for categories."""
-        return np.where(self.categories > 0, 0.0, np.nanmean(self.X, axis=0))
+    @classmethod
+    def of(cls, train: TrainingSet) -> Self:
+        """Measure the columns of a training set; sample weights play no part."""
+        X = np.asarray(train.X, dtype=np.float64)
+        n_categories = np.array([len(column.categories or ()) for column in train.schema.columns])
+        center = np.where(n_categories > 0, 0.0, np.nanmean(X, axis=0))
+        spread = np.nanstd(X, axis=0)
+        spread = np.where(spread > 0, spread, 1.0)
+        return cls(X, train.y, train.n_classes, n_categories, center, spread)
 
-    @cached_property
-    def spread(self) -> Floats:
-        """Standard deviation of each column; 1 where nothing varies."""
-        spread = np.nanstd(self.X, axis=0)
-        return np.where(spread > 0, spread, 1.0)
+    def distance_units(self) -> Floats:
+        """Return the distance per unit of each column, (d,): one over its standard deviation.
 
-
-@dataclass(frozen=True)
-class Settings:
-    """What the classifiers leave open: `C` of the linear ones, `rounds` of the stumps."""
-
-    C: float
-    rounds: int
-    random_state: Any
-
-
-def fit_logistic(examples: Examples, settings: Settings) -> Terms:
-    """Logistic regression, multinomial for more than two classes."""
-    return _linear(LogisticRegression(C=settings.C, max_iter=2000), examples)
-
-
-def fit_svm(examples: Examples, settings: Settings) -> Terms:
-    """Linear support vector machine, one class against the rest for more than two classes."""
-    machine = LinearSVC(C=settings.C, max_iter=20_000, random_state=settings.random_state)
-    return _linear(machine, examples)
+        For categories it is the squared distance of two unequal ones, chosen such that two random
+        rows are as far apart, on average, as they are on a column of numbers.
+        """
+        units = 1.0 / self.spread
+        for j in np.flatnonzero(self.n_categories):
+            codes = self.X[:, j]
+            counts = np.bincount(codes[~np.isnan(codes)].astype(np.int64))
+            p_unequal = 1.0 - ((counts / counts.sum()) ** 2).sum()
+            units[j] = 2.0 / p_unequal if p_unequal > 0 else 1.0
+        return units
 
 
-def fit_stumps(examples: Examples, settings: Settings) -> Terms:
-    """Boosted stumps on the log-loss; each asks one feature, so their sums are terms."""
-    random = check_random_state(settings.random_state)
-    n, d = examples.X.shape
-    binned = Binned.of(examples.X, examples.categories > 0, random)
-    grower = Grower(
-        binned,
-        Bought(Prices().bind(d), n, "model"),
-        max_depth=1,
-        min_samples_leaf=min(MIN_LEAF, max(1, n // 4)),
-    )
-    loss = LogLoss(examples.codes, None, examples.n_classes)
-    boosting = Boosting(loss, grower, LEARNING_RATE)
-    boosting.boost(settings.rounds)
-    return _centered(_terms_of_stumps(boosting.freeze(), examples.categories), examples.X)
+def fit_additive(
+    base: str, table: ScaledTable, *, C: float, n_estimators: int, random_state: Any
+) -> AdditiveTerms:
+    """Fit one of `BASES`.
+
+    Parameters
+    ----------
+    base : {"logistic", "stumps", "svm"}
+    table : ScaledTable
+    C : float
+        Inverse regularization of the linear classifiers.
+    n_estimators : int
+        Number of stumps, for each class if there are more than two.
+    random_state : int, RandomState or None
+    """
+    if base == "stumps":
+        return fit_stumps(table, n_estimators, random_state)
+    if base == "logistic":
+        return fit_linear(LogisticRegression(C=C, max_iter=MAX_ITER_LOGISTIC), table)
+    return fit_linear(LinearSVC(C=C, max_iter=MAX_ITER_SVM, random_state=random_state), table)
 
 
-BASES: dict[str, Callable[[Examples, Settings], Terms]] = {
-    "logistic": fit_logistic,
-    "stumps": fit_stumps,
-    "svm": fit_svm,
-}
+def fit_linear(classifier: Any, table: ScaledTable) -> AdditiveTerms:
+    """Fit a linear classifier of scikit-learn to standard scores and one-hot encoded categories.
 
-
-def _linear(machine: Any, examples: Examples) -> Terms:
-    machine.fit(np.hstack(_design(examples)), examples.codes)
-    weights = machine.coef_.T
-    d, c = len(examples.categories), weights.shape[1]
-    widths = np.maximum(examples.categories, 1)
-    parts = np.split(weights, np.cumsum(widths)[:-1])
-    numbers = examples.categories == 0
-    slope = np.zeros((d, c))
-    for j in np.flatnonzero(numbers):
-        slope[j] = parts[j][0] / examples.spread[j]
-    steps = [
-        np.zeros((1, c)) if plain else part for plain, part in zip(numbers, parts, strict=True)
-    ]
-    terms = _assemble(machine.intercept_, examples.center, slope, _code_edges(widths), steps)
-    return _centered(terms, examples.X)
-
-
-def _design(examples: Examples) -> list[Floats]:
-    """Columns for a linear classifier: standard scores, or one indicator a category."""
+    A missing number becomes the mean, a missing category has no indicator.
+    """
     columns = []
-    for j, count in enumerate(examples.categories):
-        x = examples.X[:, j : j + 1]
+    for x, count, center, spread in zip(
+        table.X.T, table.n_categories, table.center, table.spread, strict=True
+    ):
         if count:
-            columns.append((x == np.arange(count)).astype(np.float64))
+            columns.append((x[:, np.newaxis] == np.arange(count)).astype(np.float64))
         else:
-            scores = (x - examples.center[j]) / examples.spread[j]
+            scores = (x[:, np.newaxis] - center) / spread
             columns.append(np.where(np.isnan(scores), 0.0, scores))
-    return columns
+    classifier.fit(np.hstack(columns), table.y)
+    # The weights of each column: one for numbers, one per category otherwise.
+    widths = np.maximum(table.n_categories, 1)
+    weights = np.split(classifier.coef_.T, np.cumsum(widths)[:-1])
+    d, c = len(widths), classifier.coef_.shape[0]
+    slope = np.zeros((d, c))
+    steps = [*weights]
+    for j in np.flatnonzero(table.n_categories == 0):
+        slope[j] = weights[j][0] / table.spread[j]
+        steps[j] = np.zeros((1, c))
+    edges = _category_edges(table)
+    offset, absent = classifier.intercept_, np.zeros((d, c))
+    return _centered_terms(table.X, offset, table.center, slope, edges, steps, absent)
 
 
-def _code_edges(widths: NDArray[np.int64]) -> list[Floats]:
-    return [np.arange(width - 1) + 0.5 for width in widths]
-
-
-def _assemble(
-    offset: Floats, center: Floats, slope: Floats, edges: list[Floats], steps: list[Floats]
-) -> Terms:
-    starts = np.concatenate([[0], np.cumsum([len(part) for part in edges])])
-    absent = np.zeros_like(slope)
-    return Terms(
-        offset, center, slope, starts, np.concatenate(edges), np.concatenate(steps), absent
+def fit_stumps(table: ScaledTable, n_estimators: int, random_state: Any) -> AdditiveTerms:
+    """Boost stumps on the log loss; each reads one feature, so their sums are terms."""
+    random = check_random_state(random_state)
+    n, d = table.X.shape
+    grower = Grower(
+        Binned.of(table.X, table.n_categories > 0, random),
+        Purchases(Prices().bind(d), n, "model"),
+        max_depth=1,
+        min_samples_leaf=min(MIN_SAMPLES_LEAF, max(1, n // 4)),
     )
+    boosting = Boosting(LogLoss(table.y, None, table.n_classes), grower, LEARNING_RATE)
+    boosting.boost(n_estimators)
+    return _add_up_stumps(boosting.freeze(), table)
 
 
-def _terms_of_stumps(forest: Forest, categories: NDArray[np.int64]) -> Terms:
+def _add_up_stumps(forest: Forest, table: ScaledTable) -> AdditiveTerms:
     """Add up the stumps of each feature, step by step."""
     d, c = forest.n_features, len(forest.base)
-    leaf = is_leaf(forest.nodes)
-    stumps = np.flatnonzero(~leaf[forest.roots])
+    has_no_split = is_leaf(forest.nodes)[forest.roots]
+    stumps = np.flatnonzero(~has_no_split)
     splits = forest.nodes[forest.roots[stumps]]
     feature = splits["feature"] & INDEX
-    edges = _code_edges(np.maximum(categories, 1))
-    for j in np.flatnonzero(categories == 0):
+    edges = _category_edges(table)
+    for j in np.flatnonzero(table.n_categories == 0):
         edges[j] = np.unique(splits["threshold"][feature == j])
     steps = [np.zeros((len(part) + 1, c)) for part in edges]
     absent = np.zeros((d, c))
     for split, j, tree in zip(splits, feature, stumps, strict=True):
         left, right = forest.values[split["child"] : split["child"] + 2, 0]
+        step = np.arange(len(edges[j]) + 1)
+        if split["feature"] & CATEGORICAL:
+            words = forest.subsets[int(split["threshold"])]
+            bit = np.uint64(1) << (step % 64).astype(np.uint64)
+            goes_left = (words[step // 64] & bit) != 0
+        else:
+            goes_left = step <= np.searchsorted(edges[j], split["threshold"])
         output = forest.outputs[tree]
-        goes_left = _steps_left(forest, split, edges[j])
         steps[j][:, output] += np.where(goes_left, left, right)
         absent[j, output] += left if split["feature"] & MISSING_LEFT else right
-    terms = _assemble(_constant(forest, leaf), np.zeros(d), np.zeros((d, c)), edges, steps)
-    return replace(terms, absent=absent)
-
-
-def _steps_left(forest: Forest, split: Any, edges: Floats) -> NDArray[np.bool_]:
-    """Which steps of a feature a stump sends to the left."""
-    step = np.arange(len(edges) + 1)
-    if not split["feature"] & CATEGORICAL:
-        return np.asarray(step <= np.searchsorted(edges, split["threshold"]))
-    words = forest.subsets[int(split["threshold"])]
-    bit = np.uint64(1) << (step % 64).astype(np.uint64)
-    return np.asarray((words[step // 64] & bit) != 0)
-
-
-def _constant(forest: Forest, leaf: NDArray[np.bool_]) -> Floats:
-    """The base, and trees that found no split."""
+    # Trees that found no split are constants.
     offset = forest.base.copy()
-    alone = leaf[forest.roots]
-    np.add.at(offset, forest.outputs[alone], forest.values[forest.roots[alone], 0])
-    return offset
+    constants = forest.values[forest.roots[has_no_split], 0]
+    np.add.at(offset, forest.outputs[has_no_split], constants)
+    return _centered_terms(table.X, offset, np.zeros(d), np.zeros((d, c)), edges, steps, absent)
 
 
-def _centered(terms: Terms, X: Floats) -> Terms:
-    """Move the mean of every term to the offset; what was never missing is missed at its mean."""
+def _category_edges(table: ScaledTable) -> list[Floats]:
+    """Return the edges between the codes of each column; none for a column of numbers."""
+    return [np.arange(width - 1) + 0.5 for width in np.maximum(table.n_categories, 1)]
+
+
+def _centered_terms(
+    X: Floats,
+    offset: Floats,
+    center: Floats,
+    slope: Floats,
+    edges: list[Floats],
+    steps: list[Floats],
+    absent: Floats,
+) -> AdditiveTerms:
+    """Build terms whose means over the rows X (n, d) are 0; the means go to the offset.
+
+    `edges` and `steps` are lists by feature; the others are as in `AdditiveTerms`. A feature that
+    was never missing in training has a term of 0, its mean, when it is missing.
+    """
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in edges])])
+    terms = AdditiveTerms(
+        offset, center, slope, starts, np.concatenate(edges), np.concatenate(steps), absent
+    )
     present = ~np.isnan(X)
-    found = np.where(present[:, :, np.newaxis], terms.of(X), 0.0)
+    found = np.where(present[:, :, np.newaxis], terms.evaluate(X), 0.0)
     mean = found.sum(axis=0) / present.sum(axis=0)[:, np.newaxis]
-    seen = (terms.absent != 0.0).any(axis=1) & ~present.all(axis=0)
+    learned_absent = (terms.absent != 0.0).any(axis=1) & ~present.all(axis=0)
     return replace(
         terms,
         offset=terms.offset + mean.sum(axis=0),
         steps=terms.steps - np.repeat(mean, np.diff(terms.starts) + 1, axis=0),
-        absent=np.where(seen[:, np.newaxis], terms.absent - mean, 0.0),
+        absent=np.where(learned_absent[:, np.newaxis], terms.absent - mean, 0.0),
     )

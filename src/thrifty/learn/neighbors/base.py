@@ -1,137 +1,164 @@
-"""What the classifiers share that ask each row for one feature after another."""
+"""The base class of classifiers that buy one feature at a time for each row."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 
-from thrifty.bundle import Predictor, Schema
 from thrifty.costs import BoundPrices
-from thrifty.errors import DataError
-from thrifty.learn.base import PricedEstimator
-from thrifty.learn.neighbors.additive import Examples
-from thrifty.learn.point import Point
-from thrifty.learn.targets import Labels
-from thrifty.model.sequential.base import Asking, Trails
+from thrifty.learn.base import PricedClassifier
+from thrifty.learn.dataset import TrainingSet
+from thrifty.learn.point import Point, ValidationOutputs
+from thrifty.model.sequential.base import SequentialModel, SequentialStates
 
-__all__ = ["AskingClassifier", "Cut", "Cuts", "Task", "threshold_cuts"]
+__all__ = ["SequentialClassifier", "Stop", "stops_at_thresholds", "weighted_prices"]
 
-# Operating points that a path gives at most, the constant not counted.
-POINTS = 30
+Floats = NDArray[np.float64]
 
-Cut = tuple[dict[str, Any], Asking, NDArray[np.int64]]
-"""A knob, the model for it, and where each validation row stops."""
-
-Cuts = Callable[[Asking, Trails], Iterable[Cut]]
-"""Cuts of one run of the model that never stops, cheapest first, from the constant."""
+# Maximum number of operating points of a path, without the constant.
+MAX_POINTS = 30
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """A table and its labels, read and checked."""
+class Stop(NamedTuple):
+    """One operating point of a run over the validation set: where each row stops."""
 
-    schema: Schema
-    prices: BoundPrices
-    examples: Examples
-    classes: NDArray[Any]
+    knob: dict[str, Any]
+    """The hyperparameter of the point."""
+
+    model: SequentialModel
+    """The model that stops there."""
+
+    steps: NDArray[np.int64]
+    """(n,): number of purchases of each validation row."""
 
 
-class AskingClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
-    """Base of the classifiers that ask for one feature at a time."""
+class SequentialClassifier(PricedClassifier):
+    """Base of the classifiers that buy one feature at a time.
+
+    A subclass trains the model that buys everything (`_train`). The model of any operating point
+    differs from it only in when rows stop; here they stop at a threshold of the estimate.
+    """
+
+    threshold: float
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from a table and its labels.
+        """Train the classifier.
 
         Parameters
         ----------
         X : pandas or polars DataFrame, or array of shape (n, d)
-            The table; text and categorical columns are read as categories, NaN as missing.
+            Text and categorical columns are read as categories, NaN as missing.
         y : sequence of shape (n,)
             Labels.
         """
-        task = self._task(X, y)
-        knob, model = self._chosen(self._whole(task))
-        self._predictor = self._predictor_of(task, model, knob)
+        train = self._read_training(X, y)
+        knob, model = self._stop_early(self._train(train))
+        self._predictor = self._predictor_of(model, train, knob)
         return self
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities (n, K): the estimate for the answer, the rest evenly shared."""
-        return self.predictor_.predict_proba(self._checked(X))
+    def path(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        validation: tuple[Any, Any],
+        thresholds: Sequence[float] | None = None,
+    ) -> Iterator[Point]:
+        """Return operating points over the threshold, cheapest first.
+
+        One run over the validation set without early stopping shows where each row would stop at
+        any threshold. The first point is the constant, at a bill of 0. Quality is the accuracy.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        validation : (Xv, yv)
+            Rows on which bill and quality are measured.
+        thresholds : sequence of float, optional
+            By default up to 30 of the estimates that occur in the run.
+        """
+        return self._path(X, y, validation, partial(stops_at_thresholds, thresholds=thresholds))
 
     @abstractmethod
-    def _whole(self, task: Task) -> Asking:
-        """Learn the model that never stops before everything is bought."""
+    def _train(self, train: TrainingSet) -> SequentialModel:
+        """Return the model that stops only when everything is bought."""
 
-    @abstractmethod
-    def _chosen(self, whole: Asking) -> tuple[dict[str, Any], Asking]:
-        """The knob as it is set, and the model for it."""
+    def _stop_early(self, model: SequentialModel) -> tuple[dict[str, Any], SequentialModel]:
+        """Return the knob of this estimator, and the model that stops as its parameters say."""
+        return {"threshold": float(self.threshold)}, model.with_threshold(self.threshold)
 
-    def _path(self, X: Any, y: Any, validation: Any, cuts: Cuts) -> Iterator[Point]:
-        """Points of one run over the validation rows, cheapest first, from the constant."""
-        task = self._task(X, y)
-        rows, codes = self._held_out(task, validation)
-        whole = self._whole(task)
-        trails = whole.trails(rows)
+    def _path(
+        self,
+        X: Any,
+        y: Any,
+        validation: Any,
+        stops: Callable[[SequentialModel, SequentialStates], Iterable[Stop]],
+    ) -> Iterator[Point]:
+        """Return points of increasing bills, all from one run over the validation set.
+
+        `stops` says where each row of that run stops at every point; the first is the constant.
+        """
+        train = self._read_training(X, y)
+        validation_set = self._read_validation(validation, train)
+        full = self._train(train)
+        states = full.run(validation_set.X)
         points: list[Point] = []
-        for cut in cuts(whole, trails):
-            point = self._point(task, trails, codes, cut)
+        for knob, model, steps in stops(full, states):
+            bills = train.prices.bill(model.used_after(states, steps), steps)
+            outputs = ValidationOutputs(model.scores_after(states, steps), bills)
+            predictor = self._predictor_of(model, train, knob)
+            point = Point.measure(predictor, validation_set, outputs)
             if not points or point.bill > points[-1].bill:
                 points.append(point)
         return iter(points)
 
-    def _point(self, task: Task, trails: Trails, codes: Any, cut: Cut) -> Point:
-        knob, model, steps = cut
-        scores, used = model.scores_after(trails, steps), model.used_after(trails, steps)
-        bills = task.prices.bill(used, steps)
-        right = scores.argmax(axis=1) == codes
-        predictor = self._predictor_of(task, model, knob)
-        return Point(knob, predictor, float(bills.mean()), float(right.mean()))
 
-    def _held_out(self, task: Task, validation: Any) -> tuple[NDArray[np.floating], Any]:
-        if len(validation) < 2:
-            raise DataError("validation: give the table and its target, (X, y)")
-        rows = task.schema.encode(self._as_table(validation[0], reset=False))
-        labels = Labels(task.classes, np.empty(0, np.int64))
-        return rows, labels.recode(validation[1], len(rows))
+def stops_at_thresholds(
+    full: SequentialModel, states: SequentialStates, thresholds: Sequence[float] | None = None
+) -> Iterator[Stop]:
+    """Yield where rows stop at increasing thresholds, from the constant.
 
-    def _task(self, X: Any, y: Any) -> Task:
-        self._validate_params()
-        schema, prices, rows = self._read(X)
-        labels = Labels.of(y, len(rows))
-        self.classes_ = labels.classes
-        counts = [len(column.categories or ()) for column in schema.columns]
-        examples = Examples(
-            np.asarray(rows, dtype=np.float64), labels.codes, len(labels.classes), np.array(counts)
-        )
-        return Task(schema, prices, examples, labels.classes)
-
-    def _predictor_of(self, task: Task, model: Asking, knob: dict[str, Any]) -> Predictor:
-        return self._freeze(model, task.schema, task.prices, task.classes, knob)
-
-
-def threshold_cuts(
-    whole: Asking, trails: Trails, thresholds: Sequence[float] | None = None
-) -> Iterator[Cut]:
-    """Where rows stop at rising thresholds, by default among the estimates that occur."""
-    yield {"threshold": 0.0}, whole.until(0.0), np.zeros_like(trails.steps)
-    levels = _levels(whole, trails) if thresholds is None else thresholds
-    for threshold in sorted({float(level) for level in levels}):
-        model = whole.until(threshold)
-        if model.starts:
-            yield {"threshold": threshold}, model, trails.stops(threshold)
+    Parameters
+    ----------
+    full : SequentialModel
+        The model that buys everything.
+    states : SequentialStates
+        Its run over the validation set.
+    thresholds : sequence of float, optional
+        By default up to 30 of the estimates that occur in the run, from the frequency of the
+        largest class up to 1, at which everything is bought.
+    """
+    yield Stop({"threshold": 0.0}, full.with_threshold(0.0), np.zeros_like(states.steps))
+    if thresholds is None:
+        smallest = float(full.prior.max())
+        found = np.unique(states.estimate[states.estimate > smallest])
+        # Evenly spaced among the estimates; empty if there are none.
+        places = np.linspace(0, len(found), MAX_POINTS - 2, endpoint=False).astype(np.int64)
+        thresholds = [smallest, *(found[places].tolist() if len(found) else []), 1.0]
+    for threshold in sorted({float(threshold) for threshold in thresholds}):
+        model = full.with_threshold(threshold)
+        if model.buys_anything:
+            yield Stop({"threshold": threshold}, model, states.steps_at(threshold))
 
 
-def _levels(whole: Asking, trails: Trails) -> list[float]:
-    """From the share of the largest class up to 1, at which everything is bought."""
-    least = float(whole.prior.max())
-    found = np.unique(trails.estimate[trails.estimate > least])
-    if not len(found):
-        return [least, 1.0]
-    places = np.linspace(0, len(found), POINTS - 2, endpoint=False).astype(np.int64)
-    return [least, *found[places].tolist(), 1.0]
+def weighted_prices(prices: BoundPrices, alpha: float) -> tuple[Floats, Floats]:
+    """Return the prices of features (d,) and of groups (g,) in units of the estimate.
+
+    A feature of the mean price loses `alpha` in the choice, so the unit of the prices does not
+    matter.
+
+    Examples
+    --------
+    >>> from thrifty import Prices
+    >>> from thrifty.learn.neighbors.base import weighted_prices
+    >>> weighted_prices(Prices([1.0, 3.0]).bind(2), alpha=0.1)[0]
+    array([0.05, 0.15])
+    """
+    rate = alpha * len(prices.own) / prices.full if prices.full > 0 else 0.0
+    return rate * prices.own, rate * prices.shared

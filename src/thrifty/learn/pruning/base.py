@@ -134,6 +134,7 @@ class ForestPruner(PricedClassifier):
         train = self._read_training(X, y, sample_weight)
         if given is not None:
             train = given.read_like(train)
+            assert train.classes is not None
             self.classes_ = train.classes
         if validation is not None:
             billed = self._read_validation(validation, train)

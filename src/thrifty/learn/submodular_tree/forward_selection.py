@@ -1,19 +1,19 @@
-"""Greedy forward selection in the space of the inputs (Kusner et al. 2014, eq. 7 and 11).
+"""What a node buys: greedy forward selection by explained variance per price.
 
-The paper keeps a QR decomposition of the n rows. The same gains come from the Gram matrix: with
-the columns S chosen, a column j explains ``r_j^2 / g_j`` more, where r and g are the products with
-the target and the sums of squares of what S leaves of each column. A Cholesky step updates both
-without a look at the rows.
+`Explainer` is the selection itself (Kusner et al. 2014, eq. 7 and 11). The paper keeps a QR
+decomposition of the n rows. The same gains follow from the Gram matrix: given the chosen columns
+S, a column j explains ``r_j^2 / g_j`` more, where r and g are the products with the target and the
+sums of squares of what S leaves of each column. A Cholesky step updates both without another pass
+over the rows.
 
-What a node buys: greedily what explains most per price, until its budget is spent (Kusner et al. 2014, eq. 7).
+`Buyer` spends a budget (eq. 7). A column costs its own price, plus the shared price of its group
+if it is the first one bought of it. Whether a group is worth entering is decided for its best part
+as a block: the columns that together explain the most per joint price, the shared price included.
+The first column of the block is bought; the others then cost only their own price, and follow
+unless something better comes first.
 
-A column costs its own price, and the shared price of its group if it is the first of it. Whether a
-group is worth entering is decided for the best part of it as a block: the columns that together
-explain most per joint price, what they share included. The first of the block is bought; the others
-then cost their own price only, and follow if nothing better comes between.
-
-By chance alone the best of many columns explains something too: what explains no more than that
-is not bought, not even for nothing.
+The best of many columns explains something by chance alone. A column that explains no more than
+that is not bought, even if it is free.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.learn.boosting.purchases import Bought
-from thrifty.learn.submodular_tree.gram import ROUNDING, Centered, Gram
+from thrifty.learn.purchases import Purchases
+from thrifty.learn.submodular_tree.gram import ROUNDING_TOL, Centered, Gram
 
 __all__ = ["Buyer", "Explainer", "Layout"]
 
 Floats = NDArray[np.float64]
-# What is left of a column, relative to what it was, below which it is a combination of others.
-# A condition of 1e5 leaves 1e-10; rounding about 1e-15.
-NOTHING = 1e-12
+# A column whose remaining sum of squares, relative to the original, is smaller is a combination of
+# the chosen ones. A condition number of 1e5 leaves 1e-10; rounding leaves about 1e-15.
+DEPENDENCE_TOL = 1e-12
+# Relative difference of gains, or of sums of prices, that may be due to rounding.
+TIE_TOL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,52 +45,47 @@ class Layout:
 
     Parameters
     ----------
-    columns : int array (q,)
-        Column of each input, increasing.
+    columns : int array of shape (q,)
+        Column of each input, in increasing order.
     n_columns : int
-        Columns of the table; one may have no input (it never varies).
+        Number of columns of the table. One that does not vary has no input.
     """
 
     columns: NDArray[np.int64]
     n_columns: int
 
     @cached_property
-    def members(self) -> list[NDArray[np.intp]]:
+    def inputs(self) -> list[NDArray[np.intp]]:
         """Inputs of each column."""
         starts = np.searchsorted(self.columns, np.arange(self.n_columns + 1))
         return [np.arange(a, b) for a, b in pairwise(starts)]
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Number of inputs of each column."""
+        """Number of inputs of each column, (d,)."""
         return np.bincount(self.columns, minlength=self.n_columns)
-
-    @cached_property
-    def wide(self) -> list[int]:
-        """Columns of more than one input."""
-        return np.flatnonzero(self.sizes > 1).tolist()
 
 
 class Explainer:
-    """Least squares that grows by one column at a time.
+    """Least squares that grows by one column at a time, computed from sums over the rows.
 
     Parameters
     ----------
     sums : Centered
-        Sums over the rows that are explained; `of` takes them from a `Gram`.
-    least : array (q,)
-        Sum of squares of each input that counts as nothing.
+        Sums over the rows; `of` takes them from a `Gram`.
+    smallest : array of shape (q,)
+        Sum of squares of each input below which it counts as 0.
     layout : Layout
         Columns of the inputs.
     scale : float
-        Sum of squares of the targets that rounding is relative to.
+        Sum of squares of the targets; rounding errors are relative to it.
 
     Attributes
     ----------
     chosen : list of int
-        Inputs so far, in the order in which they came.
-    left : array (t,)
-        Sum of squares of each target that is not explained.
+        Inputs so far, in the order in which they were chosen.
+    residual : array of shape (t,)
+        Sum of squares of each target that is not explained yet.
 
     Examples
     --------
@@ -100,223 +97,217 @@ class Explainer:
     >>> explainer.gains()
     array([18.,  2.])
     >>> explainer.add(0)
-    >>> explainer.chosen, explainer.left
+    >>> explainer.chosen, explainer.residual
     ([0], array([2.]))
     """
 
-    def __init__(self, sums: Centered, least: Floats, layout: Layout, scale: float) -> None:
+    def __init__(self, sums: Centered, smallest: Floats, layout: Layout, scale: float) -> None:
         self.layout, self.scale = layout, scale
-        self._inputs, self._cross, self.left = sums
+        self._inputs, self._cross, self.residual = sums
+        # What the chosen inputs leave of the sum of squares of each input.
         self._squares = self._inputs.diagonal().copy()
-        self.total = float(self.left.sum())
-        self._least = least
-        self._steps = np.empty((8, len(least)))
+        self.total = float(self.residual.sum())
+        self._smallest = smallest
+        # Rows of the Cholesky factor, one per chosen input; the array grows when it is full.
+        self._factor = np.empty((8, len(smallest)))
         self.chosen: list[int] = []
 
     @classmethod
     def of(cls, gram: Gram, layout: Layout) -> Self:
-        """Nothing is chosen yet."""
-        least = NOTHING * np.maximum(gram.scale, np.finfo(float).tiny)
-        return cls(gram.center(), least, layout, float(gram.target_scale.sum()))
+        """Start with nothing chosen."""
+        smallest = DEPENDENCE_TOL * np.maximum(gram.scale, np.finfo(float).tiny)
+        return cls(gram.center(), smallest, layout, float(gram.target_scale.sum()))
 
-    def part(self, columns: NDArray[np.intp]) -> Explainer:
-        """What is left, with no inputs but those of some columns, in increasing order."""
+    def restrict(self, columns: NDArray[np.intp]) -> Explainer:
+        """Return an explainer of the residuals that has only some columns, in increasing order."""
         inputs = np.flatnonzero(np.isin(self.layout.columns, columns))
-        sums = Centered(*self.remainder(inputs), self.left)
+        sums = Centered(*self.remainder(inputs), self.residual)
         layout = Layout(np.searchsorted(columns, self.layout.columns[inputs]), len(columns))
-        return Explainer(sums, self._least[inputs], layout, self.scale)
+        return Explainer(sums, self._smallest[inputs], layout, self.scale)
 
     @property
-    def explained(self) -> float:
-        """Share of the squares of the targets that is explained, R2."""
-        return 1.0 - float(self.left.sum()) / self.total if self.total > 0 else 0.0
+    def r2(self) -> float:
+        """Share of the variance of the targets that is explained."""
+        return 1.0 - float(self.residual.sum()) / self.total if self.total > 0 else 0.0
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing but rounding is left to be explained."""
-        return float(self.left.sum()) <= ROUNDING * self.scale
+        """Whether only rounding errors are left to be explained."""
+        return float(self.residual.sum()) <= ROUNDING_TOL * self.scale
 
     def gains(self) -> Floats:
-        """What each column of the table would explain more, (d,); 0 if it can add nothing."""
-        live = self._squares > self._least
+        """Return the sum of squares that each column would explain in addition, (d,)."""
+        live = self._squares > self._smallest
         each = np.zeros(len(live))
         each[live] = np.square(self._cross[live]).sum(axis=1) / self._squares[live]
         gains = np.zeros(self.layout.n_columns)
         gains[self.layout.columns] = each
-        for column in self.layout.wide:
-            gains[column] = self._joint_gain(self.layout.members[column])
+        # A column of several inputs explains what they explain together.
+        for column in np.flatnonzero(self.layout.sizes > 1).tolist():
+            inputs = self.layout.inputs[column]
+            squares, cross = self.remainder(inputs)
+            values, vectors = np.linalg.eigh(squares)
+            live = values > self._smallest[inputs].max()
+            explained = np.square(vectors[:, live].T @ cross).sum(axis=1) / values[live]
+            gains[column] = float(explained.sum())
         return gains
 
     def add(self, column: int) -> None:
-        """Take a column, with all its inputs that are no combination of others."""
-        members = self.layout.members[column]
-        while len(members):
-            best = members[np.argmax(self._squares[members])]
-            if self._squares[best] <= self._least[best]:
+        """Choose a column: all its inputs that are not a combination of others."""
+        inputs = self.layout.inputs[column]
+        while len(inputs):
+            j = int(inputs[np.argmax(self._squares[inputs])])
+            if self._squares[j] <= self._smallest[j]:
                 return
-            self._add(int(best))
-            members = members[members != best]
+            count = len(self.chosen)
+            if count == len(self._factor):
+                self._factor = np.concatenate([self._factor, np.empty_like(self._factor)])
+            root = np.sqrt(self._squares[j])
+            before = self._factor[:count]
+            row = (self._inputs[j] - before[:, j] @ before) / root
+            target_row = self._cross[j] / root
+            self._cross = self._cross - np.outer(row, target_row)
+            self._squares -= np.square(row)
+            self._squares[j], self._cross[j] = 0.0, 0.0
+            self._factor[count] = row
+            self.residual = np.maximum(self.residual - np.square(target_row), 0.0)
+            self.chosen.append(j)
+            inputs = inputs[inputs != j]
 
     def remainder(self, inputs: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Products among some inputs (m, m), and with the targets (m, t), of what is left."""
-        steps = self._steps[: len(self.chosen), inputs]
-        return self._inputs[np.ix_(inputs, inputs)] - steps.T @ steps, self._cross[inputs]
-
-    def _add(self, j: int) -> None:
-        count = len(self.chosen)
-        if count == len(self._steps):
-            self._steps = np.concatenate([self._steps, np.empty_like(self._steps)])
-        root = np.sqrt(self._squares[j])
-        before = self._steps[:count]
-        step = (self._inputs[j] - before[:, j] @ before) / root
-        weight = self._cross[j] / root
-        self._cross = self._cross - np.outer(step, weight)
-        self._squares -= np.square(step)
-        self._squares[j], self._cross[j] = 0.0, 0.0
-        self._steps[count] = step
-        self.left = np.maximum(self.left - np.square(weight), 0.0)
-        self.chosen.append(j)
-
-    def _joint_gain(self, members: NDArray[np.intp]) -> float:
-        squares, cross = self.remainder(members)
-        values, vectors = np.linalg.eigh(squares)
-        live = values > self._least[members].max()
-        return float((np.square(vectors[:, live].T @ cross).sum(axis=1) / values[live]).sum())
-
-
-Columns = NDArray[np.intp]
-# Relative difference of gains, or of a sum of prices, that rounding can make.
-TIE = 1e-9
+        """Return what is left of the products among some inputs (m, m), and with targets (m, t)."""
+        factor = self._factor[: len(self.chosen), inputs]
+        return self._inputs[np.ix_(inputs, inputs)] - factor.T @ factor, self._cross[inputs]
 
 
 class Buyer:
-    """Purchases of one node.
+    """Spends the budget of one node on columns.
 
     Parameters
     ----------
     explainer : Explainer
-        Grows by what is bought.
-    bought : Bought
-        What is paid already, by the nodes above, and what the rest costs; purchases are entered.
-    mass : float
-        Rows, or sum of their weights; infinite to buy what explains anything at all.
+        Grows by the columns that are bought.
+    purchases : Purchases
+        What the nodes above have paid for; columns that are bought here are added.
+    total_weight : float
+        Number of rows, or sum of their weights; infinite to ignore chance.
 
     Attributes
     ----------
     columns : list of int
-        Columns that are read, in the order of purchase.
+        Columns that the node reads, in the order in which they were bought.
     spent : list of float
-        What all purchases up to each cost.
+        Cost of all purchases up to each of these.
 
     Examples
     --------
+    The first column explains four times as much as the second, but costs nine times as much:
+
     >>> import numpy as np
     >>> from thrifty.costs import Prices
-    >>> from thrifty.learn.boosting.purchases import Bought
+    >>> from thrifty.learn.purchases import Purchases
     >>> from thrifty.learn.submodular_tree.gram import Gram
     >>> from thrifty.learn.submodular_tree.forward_selection import Buyer
     >>> from thrifty.learn.submodular_tree.forward_selection import Explainer, Layout
     >>> Z = np.random.default_rng(0).normal(size=(100, 3))
     >>> explainer = Explainer.of(Gram.of(Z, Z @ [[2.0], [1.0], [0.0]]), Layout(np.arange(3), 3))
-    >>> buyer = Buyer(explainer, Bought(Prices([9.0, 1.0, 1.0]).bind(3), 100, "model"), 100.0)
+    >>> buyer = Buyer(explainer, Purchases(Prices([9.0, 1.0, 1.0]).bind(3), 100, "model"), 100.0)
     >>> buyer.spend(10.0)
     >>> buyer.columns, buyer.spent
     ([1, 0], [1.0, 10.0])
     """
 
-    def __init__(self, explainer: Explainer, bought: Bought, mass: float) -> None:
-        self.explainer, self.bought, self.mass = explainer, bought, mass
+    def __init__(self, explainer: Explainer, purchases: Purchases, total_weight: float) -> None:
+        self.explainer, self.purchases, self.total_weight = explainer, purchases, total_weight
         self.columns: list[int] = []
         self.spent: list[float] = []
-        self._untaken = explainer.layout.sizes > 0
+        self._untried = explainer.layout.sizes > 0
 
     def spend(self, budget: float) -> None:
-        """Buy until nothing that is worth it fits in the budget."""
-        left = (1.0 + TIE) * budget
+        """Buy columns until none that is worth its price fits into the budget."""
+        left = (1.0 + TIE_TOL) * budget
         while (choice := self._choose(left)) is not None:
             column, price = choice
-            self._untaken[column] = False
+            self._untried[column] = False
             before = len(self.explainer.chosen)
             self.explainer.add(column)
-            if len(self.explainer.chosen) == before:  # a combination of what there is, after all
+            if len(self.explainer.chosen) == before:  # a combination of the others after all
                 continue
-            self.bought.features[column] = 1
+            self.purchases.features[column] = 1
             left -= price
             self.columns.append(column)
             self.spent.append(price + (self.spent[-1] if self.spent else 0.0))
 
     def _choose(self, left: float) -> tuple[int, float] | None:
-        """The next column and its price."""
-        gains, due = self.explainer.gains(), self.bought.due()
-        worth = self._untaken & (due <= left) & (gains > self._chance(self.explainer))
-        if not worth.any():
+        """Return the next column and its price, or None if nothing is worth buying."""
+        gains, due = self.explainer.gains(), self.purchases.due()
+        candidates = self._untried & (due <= left) & (gains > self._gain_by_chance(self.explainer))
+        if not candidates.any():
             return None
-        best, rate = _best(gains, due, worth)
-        for members, shared in self._closed(worth) if np.isfinite(rate) else []:
-            first, joint = self._block(members, shared, left)
-            if joint > (1.0 + TIE) * rate:
-                best, rate = first, joint
+        best, rate = _best_rate(gains, due, candidates)
+        if not np.isfinite(rate):  # free columns come first
+            return best, float(due[best])
+        # A group that no purchase has entered yet competes as a block.
+        group, shared = self.purchases.prices.group, self.purchases.prices.shared
+        closed = shared > 0.0
+        closed[np.unique(group[(self.purchases.features > 0) & (group >= 0)])] = False
+        for g in np.flatnonzero(closed):
+            members = np.flatnonzero(candidates & (group == g))
+            if len(members) > 1:
+                first, block_rate = self._best_block(members, float(shared[g]), left)
+                if block_rate > (1.0 + TIE_TOL) * rate:
+                    best, rate = first, block_rate
         return best, float(due[best])
 
-    def _closed(self, worth: NDArray[np.bool_]) -> list[tuple[Columns, float]]:
-        """Groups that no purchase has entered: columns that are worth a look, shared price."""
-        group, shared = self.bought.prices.group, self.bought.prices.shared
-        closed = shared > 0.0
-        closed[np.unique(group[(self.bought.features > 0) & (group >= 0)])] = False
-        open_to = [np.flatnonzero(worth & (group == g)) for g in range(len(shared))]
-        return [
-            (open_to[g], float(shared[g])) for g in np.flatnonzero(closed) if len(open_to[g]) > 1
-        ]
-
-    def _block(self, members: Columns, shared: float, left: float) -> tuple[int, float]:
-        """First column of the best part of a group, and what that explains per price."""
-        own = self.bought.prices.own[members]
-        part = self.explainer.part(members)
-        before = part.left.sum()
+    def _best_block(
+        self, members: NDArray[np.intp], shared: float, left: float
+    ) -> tuple[int, float]:
+        """Return the first column of the best part of a group, and the gain of it per price."""
+        own = self.purchases.prices.own[members]
+        block = self.explainer.restrict(members)
+        before = block.residual.sum()
         price, best, first = shared, 0.0, -1
         taken = np.zeros(len(members), dtype=bool)
         while True:
-            gains = part.gains()
-            fits = ~taken & (gains > self._chance(part)) & (price + own <= left)
+            gains = block.gains()
+            fits = ~taken & (gains > self._gain_by_chance(block)) & (price + own <= left)
             if not fits.any():
                 break
-            j, rate = _best(gains, own, fits)
+            j, rate = _best_rate(gains, own, fits)
             if rate <= best:  # from here on the block would only get worse
                 break
             first = j if first < 0 else first
-            part.add(j)
+            block.add(j)
             taken[j] = True
             price += own[j]
-            best = max(best, float(before - part.left.sum()) / price)
+            best = max(best, float(before - block.residual.sum()) / price)
         return int(members[first]), best
 
-    def _chance(self, explainer: Explainer) -> Floats:
-        """What the best of all columns would explain by chance, by their number of inputs.
+    def _gain_by_chance(self, explainer: Explainer) -> Floats:
+        """Return what the best of all columns would explain by chance, by number of inputs, (d,).
 
-        A column of pure noise explains the noise times a chi-squared variable with a degree of
-        freedom for each input and target; the largest of d such stays below this bound (B.
-        Laurent and P. Massart, 2000).
+        A column of pure noise explains the noise times a chi-squared variable with one degree of
+        freedom per input and target; the largest of d of them stays below this bound (Laurent and
+        Massart 2000).
         """
-        sizes, targets = explainer.layout.sizes, len(explainer.left)
-        spare = self.mass - len(explainer.chosen) - 1.0
-        noise = float(explainer.left.mean()) / max(spare, 1.0)
-        degrees, log = sizes * targets, np.log(max(len(self._untaken), 2))
+        sizes, targets = explainer.layout.sizes, len(explainer.residual)
+        spare = self.total_weight - len(explainer.chosen) - 1.0
+        noise = float(explainer.residual.mean()) / max(spare, 1.0)
+        degrees, log = sizes * targets, np.log(max(len(self._untried), 2))
         bound = noise * (degrees + 2.0 * np.sqrt(degrees * log) + 2.0 * log)
-        return np.where(spare > sizes, np.maximum(bound, ROUNDING * explainer.scale), np.inf)
+        bound = np.maximum(bound, ROUNDING_TOL * explainer.scale)
+        return np.where(spare > sizes, bound, np.inf)
 
 
-def _best(gains: Floats, prices: Floats, among: NDArray[np.bool_]) -> tuple[int, float]:
-    """The column of the largest gain per price, and that; what is free comes before all else.
+def _best_rate(gains: Floats, prices: Floats, among: NDArray[np.bool_]) -> tuple[int, float]:
+    """Return the column of the largest gain per price and that rate, infinite if it is free.
 
-    Of those that tie up to rounding it is the first.
+    Of the columns that tie up to rounding, it is the first.
     """
     free = among & (prices <= 0.0)
     if free.any():
-        return _first_largest(np.where(free, gains, -1.0)), np.inf
-    rates = np.where(among, gains / np.where(prices > 0.0, prices, 1.0), -1.0)
-    best = _first_largest(rates)
-    return best, float(rates[best])
-
-
-def _first_largest(values: Floats) -> int:
-    return int(np.argmax(values >= (1.0 - TIE) * values.max()))
+        values = np.where(free, gains, -1.0)
+    else:
+        values = np.where(among, gains / np.where(prices > 0.0, prices, 1.0), -1.0)
+    best = int(np.argmax(values >= (1.0 - TIE_TOL) * values.max()))
+    return best, np.inf if free.any() else float(values[best])

@@ -1,58 +1,60 @@
-"""Sums of products of inputs and targets: all that least squares needs to know of the rows.
+"""Sums of products of inputs and targets: all that least squares needs to know about the rows.
 
-They add up over parts of the rows, and what lies in one part and not in another is their
-difference. Selection then works in the space of the inputs and never touches a row.
+The sums of two sets of rows add up, and those of a difference are their difference. Feature
+selection works on these sums and never touches a row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Centered", "Gram"]
+__all__ = ["ROUNDING_TOL", "Centered", "Gram"]
 
 Floats = NDArray[np.float64]
-_Joint = Callable[[Any, Any], Any]
-# Rows gathered and weighted at a time, so that they stay near the processor.
-ROWS = 4096
-# A target that varies less, relative to what it was computed from, is constant up to rounding.
-ROUNDING = 1e-13
+# Rows that are gathered and weighted at a time, so that they stay in the processor's cache.
+ROWS_PER_BLOCK = 4096
+# A target whose sum of squares is smaller, relative to the sums that it was computed from, is
+# constant up to rounding.
+ROUNDING_TOL = 1e-13
+# Fields of `Gram` that are sums over rows.
+SUMS = ("inputs", "cross", "squares", "input_sums", "target_sums", "total_weight")
 
 
 class Centered(NamedTuple):
-    """Sums of squares and products about the means."""
+    """Sums of squares and products about the means.
+
+    `inputs` (q, q) are products among the inputs, `cross` (q, t) those of inputs and targets, and
+    `targets` (t,) the squares of the targets.
+    """
 
     inputs: Floats
-    """(q, q)"""
     cross: Floats
-    """(q, t)"""
     targets: Floats
-    """(t,)"""
 
 
 @dataclass(frozen=True, eq=False)
 class Gram:
-    """Weighted sums over rows z (q,) and their targets y (t,).
+    """Weighted sums over rows z (q,) and their targets y (t,); w is the weight of a row.
 
     Parameters
     ----------
-    inputs : array (q, q)
+    inputs : array of shape (q, q)
         Sum of w z z'.
-    cross : array (q, t)
+    cross : array of shape (q, t)
         Sum of w z y'.
-    squares : array (t,)
+    squares : array of shape (t,)
         Sum of w y * y.
-    input_sums, target_sums : arrays (q,), (t,)
+    input_sums, target_sums : arrays of shapes (q,) and (t,)
         Sums of w z and w y.
-    mass : float
+    total_weight : float
         Sum of w.
-    scale, target_scale : arrays (q,), (t,)
-        Largest sum of squares that those of each input and target were computed from: rounding
-        is relative to it.
+    scale, target_scale : arrays of shapes (q,) and (t,)
+        Largest sums of squares that those of each input and target were computed from: rounding
+        errors are relative to these.
 
     Examples
     --------
@@ -60,7 +62,7 @@ class Gram:
     >>> from thrifty.learn.submodular_tree.gram import Gram
     >>> Z, y = np.array([[1.0], [2.0], [4.0]]), np.array([[0.0], [1.0], [1.0]])
     >>> part = Gram.of(Z, y, rows=np.array([0, 1])) + Gram.of(Z, y, rows=np.array([2]))
-    >>> part.inputs.item(), part.cross.item(), part.mass
+    >>> part.inputs.item(), part.cross.item(), part.total_weight
     (21.0, 6.0, 3.0)
     """
 
@@ -69,7 +71,7 @@ class Gram:
     squares: Floats
     input_sums: Floats
     target_sums: Floats
-    mass: float
+    total_weight: float
     scale: Floats
     target_scale: Floats
 
@@ -81,17 +83,17 @@ class Gram:
         weight: Floats | None = None,
         rows: NDArray[np.intp] | None = None,
     ) -> Gram:
-        """Sums over some rows of Z (n, q) and Y (n, t), or over all; `weight` goes with `rows`."""
+        """Sum over Z (n, q) and Y (n, t), or over some of their rows; `weight` goes with `rows`."""
         q, t = Z.shape[1], Y.shape[1]
         n = len(Z) if rows is None else len(rows)
         inputs, cross, squares = np.zeros((q, q)), np.zeros((q, t)), np.zeros(t)
         input_sums, target_sums = np.zeros(q), np.zeros(t)
-        for first in range(0, n, ROWS):
-            part = slice(first, first + ROWS)
-            here = part if rows is None else rows[part]
+        for first in range(0, n, ROWS_PER_BLOCK):
+            block = slice(first, first + ROWS_PER_BLOCK)
+            here = block if rows is None else rows[block]
             z, y, root = Z[here], Y[here], np.ones(1)
             if weight is not None:
-                root = np.sqrt(weight[part])
+                root = np.sqrt(weight[block])
                 z, y = z * root[:, np.newaxis], y * root[:, np.newaxis]
             root = np.broadcast_to(root, len(z))
             inputs += z.T @ z
@@ -99,42 +101,36 @@ class Gram:
             squares += np.einsum("ij,ij->j", y, y)
             input_sums += root @ z
             target_sums += root @ y
-        mass = float(n if weight is None else weight.sum())
+        total = float(n if weight is None else weight.sum())
         scale = inputs.diagonal().copy()
-        return cls(inputs, cross, squares, input_sums, target_sums, mass, scale, squares.copy())
+        return cls(inputs, cross, squares, input_sums, target_sums, total, scale, squares.copy())
 
     def __add__(self, other: Gram) -> Gram:
-        """Sums over the rows of both."""
-        return self._join(other, np.add, np.maximum)
+        """Return the sums over the rows of both."""
+        sums = {name: getattr(self, name) + getattr(other, name) for name in SUMS}
+        scale = np.maximum(self.scale, other.scale)
+        target_scale = np.maximum(self.target_scale, other.target_scale)
+        return replace(self, **sums, scale=scale, target_scale=target_scale)
 
     def __sub__(self, other: Gram) -> Gram:
-        """Sums over the rows of this one that are not in `other`."""
-        return self._join(other, np.subtract, lambda mine, _: mine)
+        """Return the sums over the rows of this one that are not in `other`."""
+        return replace(self, **{name: getattr(self, name) - getattr(other, name) for name in SUMS})
 
-    def _join(self, other: Gram, sums: _Joint, scales: _Joint) -> Gram:
-        joined = {
-            part.name: (scales if part.name.endswith("scale") else sums)(
-                getattr(self, part.name), getattr(other, part.name)
-            )
-            for part in fields(self)
-        }
-        return Gram(**joined | {"mass": float(joined["mass"])})
-
-    def products(self, slots: NDArray[np.intp]) -> Floats:
-        """Products of a column of ones and some inputs, (1 + k, 1 + k)."""
-        sums = self.input_sums[slots]
+    def products(self, inputs: NDArray[np.intp]) -> Floats:
+        """Return the products of a column of ones and some inputs, (1 + k, 1 + k)."""
+        sums = self.input_sums[inputs]
         return np.block(
             [
-                [np.full((1, 1), self.mass), sums[np.newaxis]],
-                [sums[:, np.newaxis], self.inputs[np.ix_(slots, slots)]],
+                [np.full((1, 1), self.total_weight), sums[np.newaxis]],
+                [sums[:, np.newaxis], self.inputs[np.ix_(inputs, inputs)]],
             ]
         )
 
     def center(self) -> Centered:
-        """Sums about the means, as least squares with an intercept needs them."""
-        mass = max(self.mass, np.finfo(float).tiny)
-        inputs = self.inputs - np.outer(self.input_sums, self.input_sums) / mass
-        cross = self.cross - np.outer(self.input_sums, self.target_sums) / mass
-        targets = self.squares - self.target_sums**2 / mass
-        varies = targets > ROUNDING * self.target_scale
+        """Return the sums about the means, as least squares with an intercept needs them."""
+        total = max(self.total_weight, np.finfo(float).tiny)
+        inputs = self.inputs - np.outer(self.input_sums, self.input_sums) / total
+        cross = self.cross - np.outer(self.input_sums, self.target_sums) / total
+        targets = self.squares - self.target_sums**2 / total
+        varies = targets > ROUNDING_TOL * self.target_scale
         return Centered(inputs, np.where(varies, cross, 0.0), np.where(varies, targets, 0.0))

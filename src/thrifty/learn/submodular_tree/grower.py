@@ -1,18 +1,22 @@
-"""Growing a tree of least-squares models from the root down (Kusner et al. 2014, algorithm 1).
+"""Grow a tree of least-squares models from the root down (Kusner et al. 2014, algorithm 1).
 
-A grown tree of linear models becoming a frozen one.
+`freeze_tree` turns a grown tree, down to some level, into a `thrifty.model.LinearTree`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from thrifty.costs import BoundPrices
-from thrifty.learn.boosting.purchases import Bought
+from thrifty.learn.dataset import TrainingSet
+from thrifty.learn.encoding import encode_blockwise, standardize_blockwise
+from thrifty.learn.purchases import Purchases
 from thrifty.learn.submodular_tree.forward_selection import Buyer, Explainer, Layout
 from thrifty.learn.submodular_tree.gram import Gram
 from thrifty.learn.submodular_tree.least_squares import least_squares
@@ -20,27 +24,36 @@ from thrifty.model import LinearTree
 from thrifty.model.encoding import Encoding
 from thrifty.model.products import weighted_sums
 
-__all__ = ["GrownTree", "Node", "Rows", "TreeGrower", "constant_tree", "freeze_tree"]
+__all__ = [
+    "DesignMatrix",
+    "GrownTree",
+    "Node",
+    "TreeGrower",
+    "constant_tree",
+    "freeze_tree",
+    "halving_threshold",
+    "mean_and_deviation",
+]
 
 Floats = NDArray[np.float64]
-SIDES = ("left", "right")
-# Where routing is soft, a row that lies so many deviations above the threshold has a say of
-# e / (e + 1) in the right child.
-SOFTNESS = 0.2
+# Width of the sigmoid of soft routing, in standard deviations of the routing values.
+SIGMOID_WIDTH = 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Training rows as inputs.
+class DesignMatrix:
+    """The training rows as inputs and targets of least squares.
 
     Parameters
     ----------
-    Z : array (n, q)
-        Inputs.
-    Y : array (n, t)
+    Z : array of shape (n, q)
+        Inputs: numbers are standardized, categories have an indicator per label.
+    Y : array of shape (n, t)
         Targets.
-    weight : array (n,) or None
-        Weights of the rows.
+    weight : array of shape (n,) or None
+        Weights of the rows, with a mean of at least 1.
+    encoding : Encoding
+        Turns rows of the table into inputs.
     layout : Layout
         Columns of the inputs.
     """
@@ -48,20 +61,60 @@ class Rows:
     Z: Floats
     Y: Floats
     weight: Floats | None
+    encoding: Encoding
     layout: Layout
 
-    @property
-    def mass(self) -> Floats:
-        """Weight of each row."""
+    @classmethod
+    def of(cls, train: TrainingSet) -> Self:
+        """Encode a training set.
+
+        A number becomes a standardized target, so that sums of squares are exact even if it is far
+        from 0. Classes become targets of -1 and 1: one for two classes, one per class for more.
+        Weights are scaled up to a mean of 1 if it is smaller, so that their sum does not
+        understate the number of rows.
+        """
+        if train.task == "regression":
+            center, scale = mean_and_deviation(train.y, train.weight)
+            targets = ((train.y - center) / scale)[:, np.newaxis]
+        else:
+            classes = np.arange(train.n_classes)[1 if train.n_classes == 2 else 0 :]
+            targets = np.where(train.y[:, np.newaxis] == classes, 1.0, -1.0)
+        weight = train.weight
+        if weight is not None:
+            weight = weight * max(1.0, len(weight) / weight.sum())
+        encoding = standardize_blockwise(train.schema, train.X, weight)
+        Z = encode_blockwise(encoding, train.X)
+        return cls(Z, targets, weight, encoding, Layout(encoding.columns, train.n_features))
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Weight of each row, 1 where none was given, (n,)."""
         return np.ones(len(self.Z)) if self.weight is None else self.weight
 
 
 @dataclass(eq=False)
 class Node:
-    """One node: its inputs, what it answers, and where it sends a row."""
+    """A linear model of k inputs, and where it sends a row.
+
+    Parameters
+    ----------
+    level : int
+        Number of nodes above.
+    inputs : int array of shape (k,)
+        Inputs that the node uses, in increasing order.
+    weights, bias : arrays of shapes (k, t) and (t,)
+        Of its outputs.
+    is_exact : bool
+        Whether it explains its rows up to rounding, so that no child could do better.
+    route : array of shape (k,)
+        A row goes right if its inputs times these are above the threshold.
+    threshold : float
+    left, right : int
+        Numbers of the children; -1 if there are none.
+    """
 
     level: int
-    slots: NDArray[np.intp]
+    inputs: NDArray[np.intp]
     weights: Floats
     bias: Floats
     is_exact: bool
@@ -70,172 +123,186 @@ class Node:
     left: int = -1
     right: int = -1
 
-    def value(self, inputs: Floats) -> Floats:
-        """What is compared with the threshold, to the bits of the frozen model."""
-        return weighted_sums(inputs, self.route[:, np.newaxis], np.zeros(1))[:, 0]
+    def routing_values(self, Z: Floats) -> Floats:
+        """Return what is compared with the threshold, with the same bits as the frozen model."""
+        return weighted_sums(Z, self.route[:, np.newaxis], np.zeros(1))[:, 0]
 
 
 @dataclass(eq=False)
 class GrownTree:
-    """Nodes, each after its parent, and the answers to the training rows level by level."""
+    """The nodes of a tree, each after its parent, and its outputs for the training rows.
+
+    ``outputs[level]`` (n, t) are those of the tree cut off below a level.
+    """
 
     nodes: list[Node] = field(default_factory=list)
-    levels: list[Floats] = field(default_factory=list)
+    outputs: list[Floats] = field(default_factory=list)
 
     @property
     def purchases(self) -> list[bytes]:
-        """What each node weighs, in a form that can be compared."""
-        return [node.slots.tobytes() for node in self.nodes]
-
-    def add(self, node: Node, parent: int, side: str) -> None:
-        """Enter a node; the root has no parent."""
-        if parent >= 0:
-            setattr(self.nodes[parent], side, len(self.nodes))
-        self.nodes.append(node)
-
-    def answer(self, level: int, rows: NDArray[np.intp], answers: Floats) -> None:
-        """Enter the answers of a node; on the levels below they hold until there are better."""
-        for outputs in self.levels[level:]:
-            outputs[rows] = answers
+        """What each node uses, in a form that can be compared."""
+        return [node.inputs.tobytes() for node in self.nodes]
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """What a node learns from."""
+class _NodeData:
+    """The data that a node is fitted to.
 
-    here: NDArray[np.intp]
-    """Rows that come to the node."""
+    Parameters
+    ----------
+    rows : int array
+        Rows that reach the node.
+    weight : array or None
+        Weights of these rows; with soft routing, of all rows.
+    gram : Gram
+        Weighted sums over them.
+    paid : uint8 array of shape (d,)
+        1 for each column that the nodes above have bought.
+    level, parent, side
+        Number of nodes above, number of the parent, and "left" or "right" of it.
+    """
+
+    rows: NDArray[np.intp]
     weight: Floats | None
-    """Say of each row in the node: of the rows that come, or, where routing is soft, of all."""
     gram: Gram
     paid: NDArray[np.uint8]
-    """Columns that the nodes above have bought."""
     level: int = 0
     parent: int = -1
     side: str = ""
 
 
 class TreeGrower:
-    """Grows trees of the same rows for any prices and node budget.
+    """Grows trees on the same rows for any prices and node budget.
 
-    The sums over all rows are taken once; every tree starts from them.
+    The sums over all rows are computed once; every tree starts from them.
 
     Parameters
     ----------
-    rows : Rows
+    design : DesignMatrix
     max_depth : int
-        Nodes on the longest path.
-    min_mass : float
+        Number of nodes on the longest path.
+    min_weight : float
         Smallest number of rows, or sum of their weights, at a node.
     soft : bool
-        Whether every row has a say in every node, by how near it is to going there.
+        Whether every row counts in every node, by how close it is to going there.
     """
 
-    def __init__(self, rows: Rows, max_depth: int, min_mass: float, soft: bool) -> None:
-        self.rows, self.max_depth, self.min_mass, self.soft = rows, max_depth, min_mass, soft
-        self.gram = Gram.of(rows.Z, rows.Y, rows.weight)
+    def __init__(self, design: DesignMatrix, max_depth: int, min_weight: float, soft: bool) -> None:
+        self.design, self.max_depth, self.min_weight = design, max_depth, min_weight
+        self.soft = soft
+        self.gram = Gram.of(design.Z, design.Y, design.weight)
 
-    def order(self, prices: BoundPrices) -> Buyer:
-        """What the root would buy, one after the other, without a budget."""
-        return self._buy(self.gram, Bought(prices, 0, "model"), np.inf)
+    def buy_at_root(self, prices: BoundPrices) -> Buyer:
+        """Return what the root would buy, in order, without a budget."""
+        return self._buy(self.gram, Purchases(prices, 0, "model"), np.inf)
 
     def grow(self, prices: BoundPrices, budget: float) -> GrownTree:
-        """Grow a tree each of whose nodes spends at most `budget`."""
-        n, outputs = self.rows.Y.shape
-        tree = GrownTree(levels=[np.empty((n, outputs)) for _ in range(self.max_depth)])
-        paid = np.zeros(len(prices.own), dtype=np.uint8)
-        waiting = [_Part(np.arange(n), self.rows.weight, self.gram, paid)]
+        """Grow a tree in which each node spends at most `budget`."""
+        design = self.design
+        n, t = design.Y.shape
+        tree = GrownTree(outputs=[np.empty((n, t)) for _ in range(self.max_depth)])
+        nothing = np.zeros(len(prices.own), dtype=np.uint8)
+        waiting = [_NodeData(np.arange(n), design.weight, self.gram, nothing)]
         while waiting:
-            part = waiting.pop()
-            bought = Bought(prices, 0, "model")
-            bought.features[:] = part.paid
-            node, inputs = self._learn(part, bought, budget)
-            tree.add(node, part.parent, part.side)
-            inputs = inputs[part.here] if self.soft else inputs
-            tree.answer(part.level, part.here, inputs @ node.weights + node.bias)
-            if part.level + 1 < self.max_depth:
-                children = self._split(part, node, inputs, bought.features, len(tree.nodes) - 1)
-                waiting += children[::-1]  # the left one comes first
+            data = waiting.pop()
+            purchases = Purchases(prices, 0, "model")
+            purchases.features[:] = data.paid
+            explainer = self._buy(data.gram, purchases, budget).explainer
+            inputs = np.sort(np.array(explainer.chosen, dtype=np.intp))
+            if self.soft or len(data.rows) == n:
+                Z, Y = design.Z.take(inputs, axis=1), design.Y
+            else:
+                Z, Y = design.Z[data.rows[:, np.newaxis], inputs], design.Y[data.rows]
+            weights, bias = least_squares(Z, Y, data.weight, data.gram.products(inputs))
+            node = Node(data.level, inputs, weights, bias, explainer.is_done)
+            Z = Z[data.rows] if self.soft else Z
+            number = len(tree.nodes)
+            if data.parent >= 0:
+                setattr(tree.nodes[data.parent], data.side, number)
+            tree.nodes.append(node)
+            outputs = Z @ node.weights + node.bias
+            for level_outputs in tree.outputs[data.level :]:
+                # Nodes on lower levels overwrite these where they have outputs of their own.
+                level_outputs[data.rows] = outputs
+            if data.level + 1 < self.max_depth:
+                waiting += self._split(data, node, Z, purchases.features, number)
         return tree
 
-    def _buy(self, gram: Gram, bought: Bought, budget: float) -> Buyer:
-        buyer = Buyer(Explainer.of(gram, self.rows.layout), bought, gram.mass)
+    def _buy(self, gram: Gram, purchases: Purchases, budget: float) -> Buyer:
+        """Spend a budget on rows with these sums; `purchases` is updated."""
+        explainer = Explainer.of(gram, self.design.layout)
+        buyer = Buyer(explainer, purchases, gram.total_weight)
         buyer.spend(budget)
         return buyer
 
-    def _learn(self, part: _Part, bought: Bought, budget: float) -> tuple[Node, Floats]:
-        """The node, and the rows that it learns from as the inputs that it weighs."""
-        buyer = self._buy(part.gram, bought, budget)
-        slots = np.sort(np.array(buyer.explainer.chosen, dtype=np.intp))
-        inputs, targets = self._inputs(part, slots)
-        products = part.gram.products(slots)
-        weights, bias = least_squares(inputs, targets, part.weight, products)
-        return Node(part.level, slots, weights, bias, buyer.explainer.is_done), inputs
-
-    def _inputs(self, part: _Part, slots: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        if self.soft or len(part.here) == len(self.rows.Z):
-            return self.rows.Z.take(slots, axis=1), self.rows.Y
-        return self.rows.Z[part.here[:, np.newaxis], slots], self.rows.Y[part.here]
-
     def _split(
-        self, part: _Part, node: Node, inputs: Floats, paid: NDArray[np.uint8], number: int
-    ) -> list[_Part]:
-        """Children of the node, if rows can be told apart and both get enough of them."""
+        self, data: _NodeData, node: Node, Z: Floats, paid: NDArray[np.uint8], number: int
+    ) -> list[_NodeData]:
+        """Set route and threshold of a node; return the data of its children, the left one last.
+
+        Returns none if the outputs of the rows are equal, or a child would have too few rows.
+        """
         if node.is_exact:
             return []
-        node.route = node.weights @ _direction(node, part.gram)
-        values = node.value(inputs)
-        mass = self.rows.mass[part.here]
-        node.threshold = middle(values, mass)
+        direction = np.ones(1)
+        if node.weights.shape[1] > 1:
+            # The combination of the outputs that varies most: their first principal component.
+            covariance = data.gram.center().inputs[np.ix_(node.inputs, node.inputs)]
+            component = np.linalg.eigh(node.weights.T @ covariance @ node.weights)[1][:, -1]
+            direction = component * np.sign(component[np.argmax(np.abs(component))])
+        node.route = node.weights @ direction
+        values = node.routing_values(Z)
+        weight = self.design.weights[data.rows]
+        node.threshold = halving_threshold(values, weight)
         right = values > node.threshold
-        if min(mass[right].sum(), mass[~right].sum()) < max(self.min_mass, np.finfo(float).tiny):
+        least = max(self.min_weight, np.finfo(float).tiny)
+        if min(weight[right].sum(), weight[~right].sum()) < least:
             return []
-        divide = self._divide_softly if self.soft else self._divide
-        weights, grams = divide(part, node, right)
-        sides = (part.here[~right], part.here[right])
+        weights, grams = self._divide(data, node, right)
         return [
-            _Part(here, weight, gram, paid, part.level + 1, number, side)
-            for here, weight, gram, side in zip(sides, weights, grams, SIDES, strict=True)
-        ]
+            _NodeData(data.rows[right == is_right], weights[is_right], grams[is_right], paid,
+                      data.level + 1, number, "right" if is_right else "left")
+            for is_right in (True, False)
+        ]  # fmt: skip
 
     def _divide(
-        self, part: _Part, node: Node, right: NDArray[np.bool_]
+        self, data: _NodeData, node: Node, right: NDArray[np.bool_]
     ) -> tuple[list[Floats | None], list[Gram]]:
-        """Weights and sums of the rows of each child; the larger one's are what is left."""
-        side = int(right.mean() < 0.5)
-        fewer = right == bool(side)
+        """Return the weights and the sums of the left and the right child.
+
+        Only one child is summed; the other has the difference.
+        """
+        design = self.design
+        if self.soft:
+            weight = design.weights if data.weight is None else data.weight
+            values = node.routing_values(design.Z.take(node.inputs, axis=1))
+            center = np.average(values, weights=weight)
+            deviation = np.sqrt(np.average(np.square(values - center), weights=weight))
+            upper = weight * expit((values - node.threshold) / (SIGMOID_WIDTH * deviation))
+            sums = Gram.of(design.Z, design.Y, upper)
+            return [weight - upper, upper], [data.gram - sums, sums]
+        smaller_is_right = bool(right.mean() < 0.5)
         weights: list[Floats | None] = [None, None]
-        if part.weight is not None:
-            weights = [part.weight[~right], part.weight[right]]
-        sums = Gram.of(self.rows.Z, self.rows.Y, weights[side], part.here[fewer])
-        rest = part.gram - sums
-        return weights, [rest, sums] if side else [sums, rest]
-
-    def _divide_softly(
-        self, part: _Part, node: Node, right: NDArray[np.bool_]
-    ) -> tuple[list[Floats | None], list[Gram]]:
-        """Every row has a say in both children, by its distance from the threshold."""
-        weight = self.rows.mass if part.weight is None else part.weight
-        values = node.value(self.rows.Z.take(node.slots, axis=1))
-        center = np.average(values, weights=weight)
-        width = SOFTNESS * np.sqrt(np.average(np.square(values - center), weights=weight))
-        upper = weight * expit((values - node.threshold) / width)
-        sums = Gram.of(self.rows.Z, self.rows.Y, upper)
-        return [weight - upper, upper], [part.gram - sums, sums]
+        if data.weight is not None:
+            weights = [data.weight[~right], data.weight[right]]
+        rows = data.rows[right == smaller_is_right]
+        sums = Gram.of(design.Z, design.Y, weights[smaller_is_right], rows)
+        rest = data.gram - sums
+        return weights, [rest, sums] if smaller_is_right else [sums, rest]
 
 
-def middle(values: Floats, weight: Floats) -> float:
-    """The threshold between two values that divides the weights most evenly.
+def halving_threshold(values: Floats, weight: Floats) -> float:
+    """Return the threshold between two values that divides the weights most evenly.
 
-    Infinite if all values are the same.
+    It is infinite if all values are equal.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.learn.submodular_tree.grower import middle
-    >>> middle(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4))
+    >>> from thrifty.learn.submodular_tree.grower import halving_threshold
+    >>> halving_threshold(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4))
     2.5
-    >>> middle(np.array([0.0, 1.0, 1.0, 1.0]), np.ones(4))
+    >>> halving_threshold(np.array([0.0, 1.0, 1.0, 1.0]), np.ones(4))
     0.5
     """
     distinct, place = np.unique(values, return_inverse=True)
@@ -248,64 +315,56 @@ def middle(values: Floats, weight: Floats) -> float:
     return float(between if low <= between < high else low)
 
 
-def _direction(node: Node, gram: Gram) -> Floats:
-    """Which mixture of the outputs routes: the one along which the answers vary most, (t,)."""
-    outputs = node.weights.shape[1]
-    if outputs == 1:
-        return np.ones(1)
-    spread = gram.center().inputs[np.ix_(node.slots, node.slots)]
-    vectors = np.linalg.eigh(node.weights.T @ spread @ node.weights)[1]
-    first: Floats = vectors[:, -1]
-    return np.asarray(first * np.sign(first[np.argmax(np.abs(first))]))
+def mean_and_deviation(y: Floats, weight: Floats | None) -> tuple[float, float]:
+    """Return the weighted mean and standard deviation of y (n,); a deviation of 0 becomes 1."""
+    center = float(np.average(y, weights=weight))
+    scale = float(np.sqrt(np.average(np.square(y - center), weights=weight)))
+    return center, scale if scale > 0.0 else 1.0
 
 
 def freeze_tree(
     tree: GrownTree,
     level: int,
-    encoding: Encoding,
+    design: DesignMatrix,
     n_features: int,
     link: str,
     scale: float,
     offset: Floats,
 ) -> LinearTree:
-    """The tree down to `level`; its answers are multiplied by `scale`, then `offset` is added.
+    """Freeze a tree down to a level; outputs are multiplied by `scale`, then `offset` is added.
 
-    The encoding keeps only the slots that some node weighs.
+    The encoding keeps only the inputs that some node uses.
     """
     kept = [number for number, node in enumerate(tree.nodes) if node.level <= level]
     place = {number: k for k, number in enumerate(kept)} | {-1: -1}
     nodes = [tree.nodes[number] for number in kept]
-    slots = np.concatenate([node.slots for node in nodes])
-    used, slots = np.unique(slots, return_inverse=True)
+    used, inputs = np.unique(np.concatenate([node.inputs for node in nodes]), return_inverse=True)
     is_inner = [node.level < level and node.left >= 0 for node in nodes]
+    routes = [
+        node.route if inner else np.zeros(len(node.inputs))
+        for node, inner in zip(nodes, is_inner, strict=True)
+    ]
     return LinearTree(
         left=np.array([place.get(node.left, -1) for node in nodes]),
         right=np.array([place.get(node.right, -1) for node in nodes]),
-        starts=np.cumsum([0, *(len(node.slots) for node in nodes)]),
-        slots=slots.astype(np.int64),
-        route=np.concatenate([_route(n, i) for n, i in zip(nodes, is_inner, strict=True)]),
+        starts=np.cumsum([0, *(len(node.inputs) for node in nodes)]),
+        inputs=inputs.astype(np.int64),
+        route=np.concatenate(routes),
         threshold=np.where(is_inner, [node.threshold for node in nodes], 0.0),
         weights=scale * np.concatenate([node.weights for node in nodes]),
         bias=scale * np.array([node.bias for node in nodes]) + offset,
         link=link,
         n_features=n_features,
-        encoding=Encoding(
-            encoding.columns[used], encoding.codes[used], encoding.centers[used],
-            encoding.scales[used], encoding.fills[used],
-        ),
-    )  # fmt: skip
+        encoding=design.encoding.keep(used),
+    )
 
 
 def constant_tree(bias: Floats, link: str, n_features: int) -> LinearTree:
-    """One node that weighs nothing and always answers the same."""
+    """Return the tree of one node that uses no inputs: its outputs are the bias."""
     whole, none = np.zeros(0, dtype=np.int64), np.zeros(0)
     return LinearTree(
         left=np.array([-1]), right=np.array([-1]), starts=np.zeros(2, dtype=np.int64),
-        slots=whole, route=none, threshold=np.zeros(1), weights=np.zeros((0, len(bias))),
+        inputs=whole, route=none, threshold=np.zeros(1), weights=np.zeros((0, len(bias))),
         bias=bias[np.newaxis], link=link, n_features=n_features,
         encoding=Encoding(whole, whole, none, none, none),
     )  # fmt: skip
-
-
-def _route(node: Node, is_inner: bool) -> Floats:
-    return node.route if is_inner else np.zeros(len(node.slots))

@@ -1,8 +1,8 @@
-"""Weighted least squares with an intercept by QR, one block of rows after the other.
+"""Weighted least squares with an intercept, block by block of rows.
 
-The orthogonal factor comes from Cholesky, taken twice: that works in matrix products, and is as
-exact as Householder's up to a condition of 1e8 (Y. Yamamoto et al., 2015). Where columns are nearer
-to dependent it is Householder's.
+The orthogonal factor of a QR decomposition comes from two Cholesky decompositions. That needs only
+matrix products, and is as accurate as Householder's method up to a condition number of 1e8
+(Yamamoto et al. 2015). If the columns are closer to dependent, Householder's method is used.
 """
 
 from __future__ import annotations
@@ -16,28 +16,30 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 __all__ = ["least_squares"]
 
 Floats = NDArray[np.float64]
-ROWS = 4096
-# Least part of a column, for Cholesky, that is no combination of those before.
-TWICE = 1e-6
-# Farthest from the identity that products of columns may be after the first time.
-NEARLY = 0.1
-# Columns that are closer to a combination of others share their coefficient with them.
-NOTHING = 1e-10
+# Blocks of this many rows stay in the processor's cache.
+ROWS_PER_BLOCK = 4096
+# Cholesky is used if every column of unit length has at least this distance from the span of those
+# before it.
+MIN_DISTANCE = 1e-6
+# The products of the columns may differ by this much from the identity after the first round.
+MAX_DEVIATION = 0.1
+# Relative singular value below which columns count as dependent and share their coefficient.
+RANK_TOL = 1e-10
 
 
 def least_squares(
     Z: Floats, Y: Floats, weight: Floats | None = None, products: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Coefficients (k, t) and intercepts (t,) of the columns of Z (n, k) for Y (n, t).
+    """Return coefficients (k, t) and intercepts (t,) of the columns of Z for the targets Y.
 
     Parameters
     ----------
-    Z, Y : arrays (n, k) and (n, t)
-    weight : array (n,), optional
+    Z, Y : arrays of shapes (n, k) and (n, t)
+    weight : array of shape (n,), optional
         Weights of the rows.
-    products : array (1 + k, 1 + k), optional
-        Products of a column of ones and the columns of Z, if they are known, if only roughly: what
-        comes out is as exact.
+    products : array of shape (1 + k, 1 + k), optional
+        Weighted products of a column of ones and the columns of Z, if they are known. They may be
+        inexact: the result is as accurate.
 
     Examples
     --------
@@ -48,40 +50,24 @@ def least_squares(
     >>> (abs(coefficients.round(6)) + 0.0).tolist(), intercept.round(6).tolist()
     ([[3.0], [0.0]], [1.0])
     """
-    products = _products(Z, Y, weight) if products is None else products
-    found = _by_cholesky(Z, Y, weight, products)
-    if found is None:
-        found = _by_householder(Z, Y, weight)
-    return found[1:], found[0]
+    if products is None:
+        products = np.zeros((1 + Z.shape[1],) * 2)
+        for left, _ in _blocks(Z, Y, weight):
+            products += left.T @ left
+    solution = _by_cholesky(Z, Y, weight, products)
+    if solution is None:
+        # Householder's method; of all solutions it returns the smallest.
+        k = 1 + Z.shape[1]
+        triangle = np.zeros((0, k + Y.shape[1]))
+        for left, right in _blocks(Z, Y, weight):
+            rows = np.concatenate([triangle, np.column_stack([left, right])])
+            triangle = np.asarray(np.linalg.qr(rows, mode="r"))
+        solution = np.asarray(np.linalg.lstsq(triangle[:, :k], triangle[:, k:], rcond=RANK_TOL)[0])
+    return solution[1:], solution[0]
 
 
 def _by_cholesky(Z: Floats, Y: Floats, weight: Floats | None, products: Floats) -> Floats | None:
-    """Intercepts, then coefficients; None where the columns are too nearly dependent."""
-    triangle = _triangle(products)
-    if triangle is None:
-        return None
-    k = len(triangle)
-    inverse = solve_triangular(triangle, np.eye(k))
-    turned_products, cross = np.zeros((k, k)), np.zeros((k, Y.shape[1]))
-    for left, right in _blocks(Z, Y, weight):
-        turned = left @ inverse
-        turned_products += turned.T @ turned
-        cross += turned.T @ right
-    # Columns that were made orthogonal once: their products are the identity, but for rounding.
-    if not np.abs(turned_products - np.eye(k)).max() < NEARLY:
-        return None
-    return np.asarray(inverse @ cho_solve(cho_factor(turned_products), cross))
-
-
-def _products(Z: Floats, Y: Floats, weight: Floats | None) -> Floats:
-    products = np.zeros((1 + Z.shape[1],) * 2)
-    for left, _ in _blocks(Z, Y, weight):
-        products += left.T @ left
-    return products
-
-
-def _triangle(products: Floats) -> Floats | None:
-    """The triangular factor from the products of the columns."""
+    """Return the intercepts, then the coefficients; None if the columns are nearly dependent."""
     squares = products.diagonal()
     if not np.all(squares > 0.0):
         return None
@@ -90,23 +76,25 @@ def _triangle(products: Floats) -> Floats | None:
         triangle = np.linalg.cholesky(products / np.outer(scale, scale)).T
     except np.linalg.LinAlgError:
         return None
-    return triangle * scale if triangle.diagonal().min() > TWICE else None
-
-
-def _by_householder(Z: Floats, Y: Floats, weight: Floats | None) -> Floats:
-    """Intercepts, then coefficients, the smallest ones where columns depend on each other."""
-    k = 1 + Z.shape[1]
-    triangle = np.zeros((0, k + Y.shape[1]))
+    if not triangle.diagonal().min() > MIN_DISTANCE:
+        return None
+    k = len(triangle)
+    inverse = solve_triangular(triangle * scale, np.eye(k))
+    orthogonal_products, cross = np.zeros((k, k)), np.zeros((k, Y.shape[1]))
     for left, right in _blocks(Z, Y, weight):
-        rows = np.concatenate([triangle, np.column_stack([left, right])])
-        triangle = np.asarray(np.linalg.qr(rows, mode="r"))
-    return np.asarray(np.linalg.lstsq(triangle[:, :k], triangle[:, k:], rcond=NOTHING)[0])
+        orthogonal = left @ inverse
+        orthogonal_products += orthogonal.T @ orthogonal
+        cross += orthogonal.T @ right
+    # These columns are orthogonal but for rounding errors, which the second Cholesky removes.
+    if not np.abs(orthogonal_products - np.eye(k)).max() < MAX_DEVIATION:
+        return None
+    return np.asarray(inverse @ cho_solve(cho_factor(orthogonal_products), cross))
 
 
 def _blocks(Z: Floats, Y: Floats, weight: Floats | None) -> Iterator[tuple[Floats, Floats]]:
-    """Rows with a one in front, and their targets, both times the root of the weight."""
-    for first in range(0, len(Z), ROWS):
-        rows = slice(first, first + ROWS)
+    """Yield rows with a one in front, and their targets, both times the root of the weight."""
+    for first in range(0, len(Z), ROWS_PER_BLOCK):
+        rows = slice(first, first + ROWS_PER_BLOCK)
         left, right = np.column_stack([np.ones(len(Y[rows])), Z[rows]]), Y[rows]
         if weight is not None:
             root = np.sqrt(weight[rows])[:, np.newaxis]

@@ -1,0 +1,145 @@
+"""The columns of a gated model: the user's table, and the results of a call beside it.
+
+An expensive model that is frozen leaves the table as it is. The results of a call are further
+columns, one for each class, that are bought together at the price of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.bundle import Column, Schema
+from thrifty.costs import BoundPrices
+from thrifty.errors import DataError
+from thrifty.learn.dataset import TrainingSet
+from thrifty.learn.gates.call import Call
+from thrifty.learn.gates.expensive_model import ExpensiveModel
+from thrifty.model import CallResult, Frozen, LeafGate
+
+__all__ = ["GateColumns"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class GateColumns:
+    """The table that a frozen gate reads.
+
+    Parameters
+    ----------
+    call : Call
+        The call to the expensive model.
+    table : Schema
+        Columns of the user's table, d of them.
+    schema : Schema
+        Those columns, and after them the K columns of a call result.
+    prices : BoundPrices
+        Prices of `schema`; the columns of a call result are a group with the name and the price of
+        the call.
+    expensive : Frozen
+        The expensive model as a model of `schema`.
+    call_result : CallResult or None
+        The same, if it is called; None if the expensive model is frozen.
+    """
+
+    call: Call
+    table: Schema
+    schema: Schema
+    prices: BoundPrices
+    expensive: Frozen
+    call_result: CallResult | None
+
+    @classmethod
+    def of(cls, expensive: ExpensiveModel, train: TrainingSet) -> Self:
+        """Add columns for the results of a call, unless the expensive model is frozen.
+
+        Raises
+        ------
+        DataError
+            If a column or a price group has the name of the call already.
+        """
+        call, schema, prices = expensive.call, train.schema, train.prices
+        if expensive.frozen is not None:
+            return cls(call, schema, schema, prices, expensive.frozen, None)
+        assert train.classes is not None
+        d, k, groups = len(schema), train.n_classes, len(prices.shared)
+        names: list[Any] = list(range(d, d + k))
+        if schema.named:
+            names = [f"{call.name}: {label}" for label in train.classes.tolist()]
+        for name in names:
+            if schema.named and name in schema.names:
+                raise DataError(f"call {call.name!r}: the table has a column {name!r} already")
+        if call.name in prices.group_names:
+            raise DataError(f"call {call.name!r}: the prices have a group of that name already")
+        wide = Schema((*schema.columns, *(Column(name) for name in names)), schema.named)
+        wide_prices = replace(
+            prices,
+            names=(*(prices.names or ()), *names) if schema.named else None,
+            own=np.append(prices.own, np.zeros(k)),
+            group=np.append(prices.group, np.full(k, groups)),
+            shared=np.append(prices.shared, call.price),
+            group_names=(*prices.group_names, call.name),
+        )
+        needs = range(d) if call.needs is None else map(schema.index, call.needs)
+        result = CallResult.of(np.arange(d, d + k), sorted(needs), d + k)
+        return cls(call, schema, wide, wide_prices, result, result)
+
+    def widen_training(self, train: TrainingSet) -> TrainingSet:
+        """Return the training set as the frozen gate reads it, as if every call succeeded."""
+        X = self.assume_calls(train.X)
+        return replace(train, schema=self.schema, prices=self.prices, X=X)
+
+    def widen_model(self, model: Frozen) -> Frozen:
+        """Return a model of the user's columns as one of `schema`."""
+        if self.call_result is None:
+            return model
+        if isinstance(model, LeafGate):
+            return replace(model, forest=replace(model.forest, n_features=len(self.schema)))
+        return replace(model, n_features=len(self.schema))  # type: ignore[type-var]
+
+    def widen(self, X: NDArray[np.floating], proba: Floats | None = None) -> NDArray[np.floating]:
+        """Append the results (n, K) of calls to encoded rows (n, d); NaN without any."""
+        if self.call_result is None:
+            return X
+        if proba is None:
+            shape = (len(X), len(self.call_result.columns))
+            proba = np.full(shape, np.nan, dtype=X.dtype)
+        return np.hstack([X, proba])
+
+    def assume_calls(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Widen rows as if every call succeeded, for what does not depend on its result."""
+        if self.call_result is None:
+            return X
+        k = len(self.call_result.columns)
+        return self.widen(X, np.full((len(X), k), 1.0 / k))
+
+    def run_call(self, values: Mapping[Any, Any], classes: NDArray[Any]) -> dict[Any, float]:
+        """Run the call for one example; return its result by column name, NaN if it failed.
+
+        Raises
+        ------
+        DataError
+            If the expensive model is frozen, or a needed value is absent.
+        """
+        name, schema = self.call.name, self.table
+        if self.call_result is None:
+            raise DataError(f"{name!r} is part of the model: there is no call to make")
+        needed = schema.names if self.call.needs is None else self.call.needs
+        absent = [feature for feature in needed if feature not in values]
+        if absent:
+            raise DataError(f"call {name!r}: it needs {absent}, which have no value yet")
+        row = {feature: values.get(feature) for feature in schema.names}
+        if schema.named:
+            import pandas as pd
+
+            table: Any = pd.DataFrame({feature: [value] for feature, value in row.items()})
+        else:
+            numbers = [np.nan if value is None else value for value in row.values()]
+            table = np.array([numbers], dtype=np.float64)
+        proba = self.call.run(table, classes).proba[0]
+        return dict(zip(self.schema.names[len(schema) :], proba.tolist(), strict=True))

@@ -1,0 +1,168 @@
+"""Fixed-point sums lose nothing, or next to nothing, and add up in any order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thrifty.kernels.hist_tree import totals
+from thrifty.kernels.histogram import (
+    COUNT_BITS,
+    COUNT_MASK,
+    SUM_BITS,
+    WIDE_BITS,
+    add_rows,
+    add_values,
+    node_sums,
+    quantize,
+    subtract,
+    unpack,
+)
+
+WHOLE = st.lists(st.integers(-(2**20), 2**20), min_size=1, max_size=50)
+# Boosting stops long before residuals are too small for a quantum of theirs to be a float.
+FLOATS = st.lists(
+    st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-200), min_size=1, max_size=50
+)
+
+
+def unpacked(quanta):
+    """Target and weight of each row in quanta."""
+    if len(quanta) == 2:
+        return quanta[0], quanta[1]
+    return quanta[0] >> COUNT_BITS, quanta[0] & COUNT_MASK
+
+
+@given(WHOLE, st.integers(-200, 200))
+def test_dyadic_targets_lose_nothing(numbers, exponent):
+    target = np.ldexp(np.array(numbers, dtype=float), exponent)
+    quanta, units = quantize(target)
+    here, count = unpacked(quanta)
+    np.testing.assert_array_equal(here * units[0], target)
+    np.testing.assert_array_equal(count, 1)
+    assert units[1] == 1.0
+    assert quanta.shape == (1, len(target))
+
+
+@given(WHOLE, st.data())
+def test_dyadic_weights_lose_nothing_either(numbers, data):
+    weights = data.draw(
+        st.lists(st.integers(1, 2**15), min_size=len(numbers), max_size=len(numbers))
+    )
+    target, weight = np.array(numbers) / 8.0, np.array(weights) / 1024.0
+    quanta, units = quantize(target, weight)
+    here, heft = unpacked(quanta)
+    np.testing.assert_array_equal(here * units[0], target * weight)
+    np.testing.assert_array_equal(heft * units[1], weight)
+    assert quanta.shape == (2, len(target))
+
+
+@given(FLOATS)
+def test_a_quantum_is_small_against_the_sum(numbers):
+    target = np.array(numbers)
+    quanta, units = quantize(target)
+    total = np.abs(target).sum()
+    assert np.all(np.abs(unpacked(quanta)[0] * units[0] - target) <= units[0] / 2)
+    if total > 0:
+        assert units[0] <= total * 2.0 ** (1 - SUM_BITS)
+
+
+@given(FLOATS, st.floats(1e-6, 1e6))
+def test_a_quantum_of_the_wide_planes_is_smaller_still(numbers, weight):
+    target = np.array(numbers)
+    _, units = quantize(target, np.full(len(target), weight))
+    for unit, values in zip(units, (weight * target, np.full(len(target), weight)), strict=True):
+        total = np.abs(values).sum()
+        assert unit <= total * 2.0 ** (1 - WIDE_BITS) or total == 0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_no_sum_of_rows_leaves_its_bits(weighted, sign):
+    # Just below a power of two, where the scale is tightest, and many rows that round away from 0.
+    n = 100_000
+    target = sign * np.full(n, np.nextafter(2.0, 0.0) / n)
+    quanta, units = quantize(target, np.ones(n) if weighted else None)
+    exact = sum(unpacked(quanta)[0].tolist())
+    assert totals(quanta) == (exact, sum(unpacked(quanta)[1].tolist()))
+    assert abs(exact) < 2 ** (WIDE_BITS + 1 if weighted else SUM_BITS + 1)
+    assert exact * units[0] == pytest.approx(sign * 2.0, rel=1e-6)
+
+
+@given(st.lists(st.tuples(st.floats(-1e9, 1e9), st.integers(0, 4)), min_size=1, max_size=80))
+def test_histograms_add_up_exactly_in_any_order(rows):
+    target = np.array([t for t, _ in rows])
+    bins = np.array([[b for _, b in rows]], dtype=np.uint8)
+    for weight in (None, np.linspace(0.5, 3.0, len(rows))):
+        quanta, _ = quantize(target, weight)
+        order = np.random.default_rng(0).permutation(len(rows)).astype(np.uint32)
+        hist = np.empty((1, len(quanta), 1, 256), dtype=np.int64)
+        ordered = np.ascontiguousarray(quanta[:, order])
+        add_rows(bins, order, ordered, np.arange(1), np.array([255]), hist[0])
+        here, heft = unpacked(quanta)
+        for b in range(5):
+            inside = bins[0] == b
+            sums = sum(here[inside].tolist()), sum(heft[inside].tolist())
+            assert unpack(hist, 0, 0, b) == sums
+
+
+def test_an_outlier_costs_the_other_rows_little():
+    target = np.append(np.linspace(-1, 1, 1000), 1e6)
+    quanta, units = quantize(target)
+    assert np.abs(unpacked(quanta)[0] * units[0] - target).max() <= 1e6 * 2.0**-SUM_BITS
+
+
+def test_targets_of_zero_are_zero_quanta():
+    quanta, units = quantize(np.zeros(3))
+    assert unpacked(quanta)[0].tolist() == [0, 0, 0]
+    assert units.tolist() == [1.0, 1.0]
+    quanta, _ = quantize(np.zeros(3), np.ones(3))
+    assert quanta[0].tolist() == [0, 0, 0]
+
+
+def test_a_table_too_long_for_the_packed_count_gets_two_planes():
+    short, long = np.zeros((1 << COUNT_BITS) - 1), np.zeros(1 << COUNT_BITS)
+    assert len(quantize(short)[0]) == 1
+    quanta, units = quantize(long)
+    assert len(quanta) == 2
+    assert totals(quanta)[1] * units[1] == 1 << COUNT_BITS
+
+
+def grown_tree():
+    """A root with leaf 1 (rows 4, 0) and split 2, whose leaves 3 and 4 have rows 2 and 1, 3."""
+    rows = np.array([4, 0, 2, 1, 3], dtype=np.uint32)
+    first, last = np.array([0, 0, 2, 2, 3]), np.array([5, 2, 5, 3, 5])
+    left = np.array([1, -1, 3, -1, -1])
+    return rows, first, last, left, 5
+
+
+def test_a_sibling_is_the_parent_minus_the_child():
+    rng = np.random.default_rng(0)
+    bins = rng.integers(0, 5, size=(6, 30)).astype(np.uint8)
+    bins[:, ::7] = 255
+    features, width = np.arange(6), np.full(6, 5)
+    for weight in (None, rng.uniform(0.5, 2.0, 30)):
+        quanta, _ = quantize(rng.normal(size=30), weight)
+        hist = np.zeros((3, len(quanta), 6, 256), dtype=np.int64)
+        for slot, part in enumerate([range(10), range(30), range(10, 30)]):
+            rows = np.array(part, dtype=np.uint32)
+            ordered = np.ascontiguousarray(quanta[:, rows])
+            add_rows(bins, rows, ordered, features, width, hist[slot])
+        subtract(hist, 0, 1, features, width)
+        np.testing.assert_array_equal(hist[1], hist[2])
+
+
+def test_node_sums_add_up_from_the_rows_of_the_leaves():
+    gradient, hessian = np.arange(5.0), np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    sums = node_sums(*grown_tree(), gradient, hessian)
+    assert sums.tolist() == [[10, 31], [4, 17], [6, 14], [2, 4], [4, 10]]
+    counted = node_sums(*grown_tree(), gradient, np.empty(0))
+    assert counted[:, 1].tolist() == [5, 2, 3, 1, 2]
+
+
+def test_values_of_leaves_are_added_to_their_rows():
+    out = np.full(5, 100.0)
+    add_values(*grown_tree(), np.array([9.0, 1.0, 9.0, 2.0, 3.0]), out)
+    assert out.tolist() == [101, 103, 102, 103, 101]

@@ -1,0 +1,105 @@
+"""Thresholds: ties, targets, and evaluations that agree with the frozen model."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from thrifty import Prices
+from thrifty.errors import BudgetError, DataError
+from thrifty.learn.gates.threshold import GateEvaluation, Thresholds, read_threshold_target
+from thrifty.learn.point import ValidationOutputs
+from thrifty.model import Forest
+from thrifty.model.forest.nodes import empty_nodes
+
+
+def test_rows_with_equal_gate_values_go_the_same_way() -> None:
+    thresholds = Thresholds(np.array([1.0, 1.0, 3.0, 2.0, 2.0]))
+    assert thresholds.counts.tolist() == [0, 1, 3, 5]
+    assert thresholds.at_share(0.59) == 1 and thresholds.at_share(0.6) == 2
+    assert thresholds.sent(2).tolist() == [False, False, True, True, True]
+
+
+def test_all_or_none_need_no_finite_threshold() -> None:
+    thresholds = Thresholds(np.array([1.0, 1.0, 3.0, 2.0, 2.0]))
+    assert thresholds.threshold(0) == math.inf and thresholds.threshold(3) == -math.inf
+
+
+def test_adjacent_floats_are_separated() -> None:
+    values = np.array([1.0, np.nextafter(1.0, 2.0)])
+    threshold = Thresholds(values).threshold(1)
+    assert (values > threshold).tolist() == [False, True]
+
+
+def test_means_are_those_of_every_split() -> None:
+    rng = np.random.default_rng(0)
+    thresholds = Thresholds(rng.integers(0, 5, 20).astype(float))
+    local, expensive = rng.normal(size=20), rng.normal(size=20)
+    by_hand = [
+        np.where(thresholds.sent(index), expensive, local).mean()
+        for index in range(len(thresholds.counts))
+    ]
+    np.testing.assert_allclose(thresholds.means(local, expensive), by_hand)
+
+
+@pytest.mark.parametrize("bad", [{"cost": 1.0}, {"bill": 1.0, "share": 0.1}, {"bill": "low"}, {}])
+def test_a_target_that_makes_no_sense_is_refused(bad) -> None:
+    with pytest.raises(DataError, match="target"):
+        read_threshold_target(bad, 0.3, has_validation=True)
+
+
+def test_a_quality_needs_validation_rows() -> None:
+    target = {"quality": 0.9}
+    assert read_threshold_target(target, 0.3, has_validation=True) == ("quality", 0.9)
+    with pytest.raises(DataError, match="give validation"):
+        read_threshold_target(target, 0.3, has_validation=False)
+
+
+def stump(feature, link="sigmoid"):
+    """Return -1 or 1 by the sign of a feature."""
+    nodes = empty_nodes(3)
+    nodes[0] = (0.0, 1, feature)
+    values = np.array([[0.0], [-1.0], [1.0]])
+    return Forest(nodes, values, np.array([0]), np.array([0]), np.zeros(1), link, n_features=3)
+
+
+@pytest.fixture
+def evaluation():
+    """The gate reads column 0, the local model column 1; the expensive one is always right."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    prices = Prices([1.0, 2.0, 10.0], evaluation=0.5).bind(3)
+    y = (X[:, 2] > 0).astype(np.int64)
+    return GateEvaluation(stump(0, "sum"), stump(1), stump(2), prices, X, y)
+
+
+def test_outputs_and_means_are_those_of_the_frozen_model(evaluation) -> None:
+    for index in range(len(evaluation.thresholds.counts)):
+        model, outputs = evaluation.model(index), evaluation.outputs(index)
+        X, used = evaluation.X, evaluation.model(index).used(evaluation.X)
+        assert isinstance(outputs, ValidationOutputs)
+        np.testing.assert_array_equal(outputs.scores, model.score(X))
+        np.testing.assert_array_equal(
+            outputs.bills, evaluation.prices.bill(used, model.evaluations(X))
+        )
+        assert evaluation.mean_bills[index] == pytest.approx(outputs.bills.mean())
+        accuracy = np.mean(outputs.scores.argmax(axis=1) == evaluation.y)
+        assert evaluation.accuracies[index] == pytest.approx(accuracy)
+
+
+def test_a_choice_is_the_largest_or_smallest_that_meets_its_target(evaluation) -> None:
+    assert len(evaluation.thresholds.counts) == 3  # none, those with a positive column 0, all
+    assert evaluation.choose("share", 0.9) == 1 and evaluation.choose("share", 1.0) == 2
+    cheap, dear = evaluation.mean_bills[[0, 1]]
+    assert evaluation.choose("bill", cheap) == 0 and evaluation.choose("bill", dear) == 1
+    low, high = evaluation.accuracies[[0, 1]]
+    assert evaluation.choose("quality", low) == 0
+    assert evaluation.choose("quality", high) == 1 and evaluation.choose("quality", 1.0) == 2
+
+
+def test_a_target_out_of_reach_is_refused(evaluation) -> None:
+    with pytest.raises(BudgetError, match=r"keeps a mean bill of 2; the lowest is 2\.5"):
+        evaluation.choose("bill", 2.0)
+    with pytest.raises(BudgetError, match=r"reaches a quality of 1\.1; the best is 1"):
+        evaluation.choose("quality", 1.1)
