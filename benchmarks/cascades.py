@@ -53,7 +53,7 @@ class Part:
         return float(np.average(bills, weights=self.weight))
 
     def precision(self, scores):
-        """Return the mean Precision@5 over queries with a relevant row; ties are broken worst first."""
+        """Return the mean Precision@5 over queries with a relevant row; ties count as errors."""
         found = []
         for query in np.unique(self.query[self.y == 1]):
             rows = np.flatnonzero(self.query == query)

@@ -34,7 +34,7 @@ NO_CONFIDENCE = "mean bill as it is"
 
 
 def tables():
-    """Yield a synthetic table, and real data sets if their folder is there; all have two classes."""
+    """Yield a synthetic table, and real data sets if they are available, with two classes."""
     table = data.quadrants(20_000, random_state=0)
     yield data.Table("quadrants", table.X, (table.y > 0).astype(int), table.prices)
     for name in ("magic", "letter"):

@@ -53,7 +53,7 @@ def regrets(k, cost, rounds, horizon):
 
 
 def growth():
-    """Yield mean regrets by number of rounds, their exponent, and the largest share of the bound."""
+    """Yield mean regrets by number of rounds, their exponent, and their share of the bound."""
     cases = ((4, 1.0, True), (16, 1.0, True), (64, 1.0, True), (16, 0.6, True), (16, 1.0, False))
     for k, cost, known in cases:
         means = [np.mean([*regrets(k, cost, T, T if known else None)]) for T in ROUNDS]
@@ -87,7 +87,7 @@ def drift():
 
 
 def speed():
-    """Yield microseconds of `decide` and `feedback`, with experts that only look up their advice."""
+    """Yield microseconds of `decide` and `feedback`; the experts only look up their advice."""
     for k in (4, 16, 64):
         cached = [0] * (k - 1)
         local, asking, feedback = [], [], []

@@ -1,4 +1,4 @@
-"""Time of probabilities, used features and bills, relative to scikit-learn's predict_proba alone."""
+"""Time of probabilities, used features and bills, relative to scikit-learn's predict_proba."""
 
 from __future__ import annotations
 

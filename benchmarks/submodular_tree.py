@@ -140,7 +140,7 @@ def price_lists():
 
 
 def against_cstc(penalties=(4e-3, 2e-2)):
-    """Return the rows of the table that compares a tree with one sweep of CSTC at a similar bill."""
+    """Return the rows of the table of trees and one sweep of CSTC at a similar bill."""
     from thrifty.learn.cost_tree.estimators import CostTreeRegressor
 
     X, y, own = synthetic()

@@ -119,7 +119,7 @@ def run(name, seed):
     model = BudgetClassifier(found.prices, confidence=None, random_state=seed)
     model.fit(*train, validation=validation)
     cpu = time.process_time() - start
-    return *test_accuracies(model, test), cpu / plain_seconds(train, validation)
+    return *evaluate(model, test), cpu / plain_seconds(train, validation)
 
 
 def warm_up():
@@ -131,7 +131,7 @@ def warm_up():
         plain_seconds((X, np.asarray(y)), (X, np.asarray(y)))
 
 
-def test_accuracies(model, test):
+def evaluate(model, test):
     """Return the test accuracy at each share and the area, of points chosen on validation."""
     curve = model.frontier_
     bills = sorted({0.0, *(point.bill for point in curve.points if point.bill <= curve.full)})

@@ -97,28 +97,25 @@ def test_a_loader_that_stumbles_over_damage_is_caught(honest, numbers, monkeypat
         law_damage(honest, numbers)
 
 
-def test_plain_code_that_adds_in_another_order_is_caught(honest, numbers, monkeypatch) -> None:
-    plain = forest._run_plain
+def test_plain_code_that_adds_in_another_order_is_caught(bend_model, next_bit, numbers) -> None:
+    def score(self, X):
+        scores = Forest.score(self, X)
+        if not forest.find_spec("numba"):
+            scores[1] = next_bit(scores[1])
+        return scores
 
-    def bent(model, X, raw, words) -> None:
-        plain(model, X, raw, words)
-        raw[1] += 1e-9
-
-    monkeypatch.setattr(forest, "_run_plain", bent)
     with pytest.raises(LawError, match="scores without kernels of row 1"):
-        law_uncompiled(honest, numbers)
+        law_uncompiled(bend_model(score=score), numbers)
 
 
-def test_plain_code_that_reads_another_feature_is_caught(honest, frame, monkeypatch) -> None:
-    plain = forest._run_plain
+def test_plain_code_that_reads_another_feature_is_caught(bend_model, frame) -> None:
+    def used(self, X):
+        used = Forest.used(self, X)
+        used[3:] &= bool(forest.find_spec("numba"))
+        return used
 
-    def bent(model, X, raw, words) -> None:
-        plain(model, X, raw, words)
-        words[3:] = 0
-
-    monkeypatch.setattr(forest, "_run_plain", bent)
     with pytest.raises(LawError, match="used without kernels of row 3"):
-        law_uncompiled(honest, frame)
+        law_uncompiled(bend_model(used=used), frame)
 
 
 def test_the_kernels_are_used_again_afterwards(honest, numbers) -> None:

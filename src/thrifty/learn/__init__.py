@@ -1,4 +1,27 @@
-"""The methods: estimators that learn a predictor and end in a frozen model."""
+"""The methods: estimators that end in a frozen model, one folder for each family.
+
+| folder | estimators | source |
+|---|---|---|
+| `boosting` | `GreedyMiserClassifier`, `-Regressor`, `-Ranker` | Xu 2014, ch. 2 |
+| `budget_forest` | `BudgetForestClassifier` | Nan et al. 2015 |
+| `pruning` | `PrunedForestClassifier` | Nan 2018, ch. 4 |
+| `ladder` | `LadderClassifier`, `-Regressor` | Thrifty |
+| `cost_tree` | `CostTreeClassifier`, `-Regressor`, `CostCascadeClassifier` | Xu 2014, ch. 3 |
+| `submodular_tree` | `SubmodularTreeClassifier`, `-Regressor` | Kusner et al. 2014 |
+| `anytime` | `AnytimeClassifier` | Xu 2014 |
+| `neighbors` | `MarginNeighborsClassifier` | Nan 2018 |
+| `svm` | `CompressedSVC` | Xu 2014, ch. 4 |
+| `gates` | `GatedClassifier`, `Call` | Nan and Saligrama 2017; Nan 2018, ch. 5 |
+| `edge_cloud` | `EdgeCloudClassifier` | Nan 2018 |
+| `adopt` | `adopt`: models of other libraries | |
+| `baselines` | what the papers compare with | |
+
+The modules beside the folders are shared by all: `dataset` (tables, read once), `base` (what every
+estimator does), `point` (operating points), `binned`, `purchases`, `losses`, `folds`,
+`calibration`, `encoding`, `targets`. Families build on the layers below them and not on their
+siblings; the
+contract is in `pyproject.toml`.
+"""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ PARTLY_CHECKED = {
     "single, boosted": SingleCostClassifier(penalty=0.002, base="boosted", **TINY),
     "svm": LinearSVMClassifier(),
 }
-TABLES = ("numbers", "pandas", "crowd", "sklearn")
+TABLES = ("numbers", "pandas", "large", "sklearn")
 FEW_LAWS = ("sklearn", "path-numbers", "penalty-numbers", "unused-pandas")
 
 TIES = "one-vs-rest on 15 rows: splits tie, and the rounding of weights decides"

@@ -115,7 +115,7 @@ def test_fewer_trees_are_the_first_ones(forest, train, new_rows):
     model = FewerTreesClassifier(forest, trees=4).fit(*train)
     mean = np.mean([tree.predict_proba(new_rows) for tree in forest.estimators_[:4]], axis=0)
     np.testing.assert_allclose(model.predict_proba(new_rows), mean)
-    with pytest.raises(DataError, match="trees: the forest has 9, which is less than 10"):
+    with pytest.raises(DataError, match="trees: the forest has 9; give at most that many, not 10"):
         FewerTreesClassifier(forest, trees=10).fit(*train)
 
 

@@ -1,6 +1,6 @@
 """AdaBoostRS: a random sample of AdaBoost's trees, in which cheap ones are drawn more often.
 
-The vote of all trees is estimated from a few (L. Reyzin, ICML 2011): each draw takes a tree with a
+The vote of all trees is estimated from a few (Reyzin 2011): each draw takes a tree with a
 probability proportional to its vote weight divided by its price. Dividing the vote by that
 probability makes the estimate unbiased.
 """

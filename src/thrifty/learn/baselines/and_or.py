@@ -1,4 +1,4 @@
-"""The AND-OR cascade (M. Dundar and J. Bi, CVPR 2007; Xu 2014, sec. 3.7.3).
+"""The AND-OR cascade (Dundar and Bi 2007; Xu 2014, sec. 3.7.3).
 
 All stages are trained together. A row of class 1 has to pass every stage (AND): its loss is the
 largest of those at the stages. A row of class 0 has to be rejected by one of them (OR): its loss is
@@ -193,7 +193,7 @@ def joint_row_objective(others: Floats, y: Floats, weight: Floats) -> RowObjecti
 
 @dataclass(frozen=True, eq=False)
 class AndOrPath:
-    """Stages to start from, of which any penalty makes a cascade.
+    """The stages before they are trained together; each penalty gives a cascade.
 
     Attributes
     ----------

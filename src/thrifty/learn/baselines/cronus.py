@@ -1,8 +1,8 @@
-"""Cronus: boosted trees reweighted and reordered into a cascade (M. Chen et al., AISTATS 2012).
+"""Cronus: boosted trees reweighted and reordered into a cascade (Chen et al. 2012).
 
-Trees are boosted without regard to prices. Each stage of the cascade then weighs them anew, on the
-rows that reach it, and pays for what no earlier stage has bought; it sends on the rows of high
-score. The fewer rows reach a stage, the less its purchases count.
+Trees are boosted without regard to prices. Each stage of the cascade then fits new weights of
+the trees to the rows that reach it, and pays for what no earlier stage has bought; it sends on the
+rows of high score. The fewer rows reach a stage, the less its purchases count.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _stage_problem(
 
 @dataclass(frozen=True, eq=False)
 class _CronusPath:
-    """The trees as inputs, of which any penalty makes a cascade.
+    """The boosted trees as inputs of linear stages; each penalty gives a cascade.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Early exits from boosted trees (B. B. Cambazoglu et al., WSDM 2010; Xu 2014, sec. 2.1.4).
+"""Early exits from boosted trees (Cambazoglu et al. 2010; Xu 2014, sec. 2.1.4).
 
 The trees are boosted without regard to prices. A row may leave after each block of trees, and
 saves the trees, and the features, that it has not come to:
@@ -118,7 +118,7 @@ def exits_after(forest: Forest, every: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class _ScoreExits:
-    """One ensemble with exits, of which any threshold makes a cascade.
+    """One ensemble with exits; each threshold gives a cascade.
 
     Attributes
     ----------
@@ -252,7 +252,7 @@ def slack_schedule(n_exits: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _ProximityExits:
-    """One ensemble with exits, of which any slack makes a cascade.
+    """One ensemble with exits; each slack gives a cascade.
 
     Attributes
     ----------

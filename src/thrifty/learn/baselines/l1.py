@@ -154,7 +154,7 @@ class PricedL1Regressor(RegressorMixin, BaselineEstimator):  # type: ignore[misc
 
 @dataclass(frozen=True, eq=False)
 class L1Path:
-    """Standardized columns and a target, from which any penalty makes a linear model.
+    """Standardized columns and a target; each penalty gives a linear model.
 
     Attributes
     ----------

@@ -122,7 +122,7 @@ class SingleCostClassifier(OneVsRestBaseline):
 
 @dataclass(frozen=True, eq=False)
 class _SingleCostPath:
-    """The weights at penalty 0, from which those at any penalty start.
+    """The weights at penalty 0, which are the start for every other penalty.
 
     Attributes
     ----------

@@ -87,7 +87,7 @@ class FewerTreesClassifier(ForestPruner):
         n_trees = len(data.forest.roots)
         trees = n_trees if self.trees is None else self.trees
         if trees > n_trees:
-            raise DataError(f"trees: the forest has {n_trees}, which is less than {trees}")
+            raise DataError(f"trees: the forest has {n_trees}; give at most that many, not {trees}")
         return {"trees": trees}, data.forest.prefix(trees)
 
     def _prunings(self, data: PruningData) -> Iterator[tuple[Knob, Forest]]:
