@@ -106,8 +106,8 @@ def speed(label, X, y, limit, turns=3):
 
 def main():
     """Measure speed and figures for 2 and 7 classes, or the parts named as arguments."""
-    what = sys.argv[1:] or ["speed", "2", "7"]
-    if "speed" in what:
+    parts = sys.argv[1:] or ["speed", "2", "7"]
+    if "speed" in parts:
         X, y = synthetic()
         BudgetForestClassifier(n_estimators=1).fit(X[:500], y[:500])
         train = covertype(False, 0)[0]
@@ -117,7 +117,7 @@ def main():
         ]
         header = ("40 trees, CPU time of scikit-learn's / ours", "all features", "default", "limit")
         report("budget_forest_speed", header, rows)
-    rows = [row for name in what if name in "27" for row in compare(name == "2")]
+    rows = [row for name in parts if name in "27" for row in compare(name == "2")]
     if rows:
         header = (
             "Covertype",

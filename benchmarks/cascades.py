@@ -1,10 +1,10 @@
 """CSCC and other cascades on skewed ranking data: Precision@5 within a budget.
 
-The data are skewed as in Xu 2014, sec. 3.7.2 (LTR-Skewed): documents of high grade are relevant,
+The data are skewed as in Xu 2014, sec. 3.7.3 (LTR-Skewed): documents of high grade are relevant,
 the others are repeated until there are about a hundred for each relevant one. mslr_sample and
-mq2008 replace the Yahoo data, which are not available; a feature has the price of its family, in
-evaluations of a tree. Figures are means over two random splits of the queries; within a budget, the
-point with the best validation precision is taken.
+mq2008 replace the Yahoo data; a feature has the price of its family, in evaluations of a tree.
+Figures are means over two random splits of the queries; within a budget, the point with the best
+validation precision is taken.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Part:
         return float(np.average(bills, weights=self.weight))
 
     def precision(self, scores):
-        """Return the mean Precision@5 over queries with a relevant row; ties count as errors."""
+        """Return the mean Precision@5 over queries with a relevant row; ties count against the model."""
         found = []
         for query in np.unique(self.query[self.y == 1]):
             rows = np.flatnonzero(self.query == query)

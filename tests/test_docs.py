@@ -9,6 +9,7 @@ from textwrap import dedent
 
 import pytest
 
+import thrifty
 from thrifty import Prices
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,6 +45,17 @@ def test_the_pages_name_every_extra() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     page = (ROOT / "docs" / "install.rst").read_text()
     assert [extra for extra in project["optional-dependencies"] if f"``{extra}``" not in page] == []
+
+
+def test_the_citation_file_states_the_version() -> None:
+    (version,) = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert version == thrifty.__version__
+
+
+def test_the_commit_hooks_download_nothing() -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    assert set(re.findall(r"repo: (\S+)", hooks)) == {"local"}
+    assert set(re.findall(r"language: (\S+)", hooks)) == {"system"}
 
 
 @pytest.mark.parametrize(

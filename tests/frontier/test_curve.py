@@ -13,7 +13,7 @@ from points import curve, point
 
 from thrifty.errors import BudgetError, DataError
 from thrifty.frontier import Curve
-from thrifty.frontier.curve import area, step
+from thrifty.frontier.curve import area, quality_at
 
 amounts = st.integers(0, 8).map(float)
 curves = st.lists(st.builds(point, amounts, amounts), min_size=1, max_size=14).map(
@@ -160,7 +160,7 @@ def test_the_area_is_the_mean_of_the_steps(shares, qualities, scale) -> None:
     qualities = qualities[: len(bills)]
     grid = np.geomspace(0.02, 1, 2_001) if scale == "log" else np.linspace(0.02, 1, 2_001)
     middles = np.sqrt(grid[1:] * grid[:-1]) if scale == "log" else (grid[1:] + grid[:-1]) / 2
-    mean = np.mean([step(bills, qualities, share * FULL) for share in middles])
+    mean = np.mean([quality_at(bills, qualities, share * FULL) for share in middles])
     assert area(bills, qualities, FULL, scale=scale) == pytest.approx(mean, abs=0.02)
 
 
@@ -178,7 +178,7 @@ def test_where_all_is_free_every_budget_affords_the_best() -> None:
 
 
 def test_a_budget_below_every_point_buys_nothing() -> None:
-    assert np.isnan(step([1.0], [0.5], 0.9))
+    assert np.isnan(quality_at([1.0], [0.5], 0.9))
 
 
 @pytest.mark.parametrize(

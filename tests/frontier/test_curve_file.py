@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from points import curve, point
 
+from thrifty.bundle.archive import Archive, pack_members
 from thrifty.errors import BundleError
 from thrifty.frontier.curve_file import pack_curve, unpack_curve
 
@@ -39,3 +42,17 @@ def test_a_damaged_curve_is_refused(place) -> None:
     data[int(place * len(data))] ^= 1
     with pytest.raises(BundleError):
         unpack_curve(bytes(data))
+
+
+def test_a_curve_without_settings_is_refused() -> None:
+    members = Archive(pack_curve(curve(point(0, 0.5)), {}))
+    figures = json.loads(members.read("curve.json", 2**20))
+    del figures["settings"]
+    model = members.read("models/0.thrifty", 2**20)
+    names = [f"{name}.npy" for name in figures["arrays"]]
+    rest = {name: members.read(name, 2**20) for name in names}
+    data = pack_members(
+        {"curve.json": json.dumps(figures).encode(), **rest, "models/0.thrifty": model}
+    )
+    with pytest.raises(BundleError, match="settings"):
+        unpack_curve(data)

@@ -216,7 +216,7 @@ def _as_damage() -> Iterator[None]:
 
 
 def _describe_dtype(dtype: np.dtype[Any]) -> Any:
-    """Return a dtype as JSON: its name, or [field, name] pairs for a structured one."""
+    """Return a dtype as JSON: its type string such as "<f8", or [field, type] pairs."""
     if dtype.fields is None:
         return dtype.str
     return [[field, dtype.fields[field][0].str] for field in dtype.names or ()]

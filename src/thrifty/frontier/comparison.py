@@ -14,7 +14,7 @@ from scipy.stats import rankdata, t
 
 from thrifty.costs.money import money
 from thrifty.errors import DataError
-from thrifty.frontier.curve import area, step
+from thrifty.frontier.curve import area, quality_at
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -136,7 +136,7 @@ class Comparison:
     def at(self, share: float) -> Floats:
         """Return the test quality at a budget, a share of the full price, (splits, learners)."""
         budget = share * self.full
-        return self._table([step(s.budgets, s.qualities, budget) for s in self.steps])
+        return self._table([quality_at(s.budgets, s.qualities, budget) for s in self.steps])
 
     @property
     def ranks(self) -> dict[str, float]:

@@ -23,7 +23,7 @@ from thrifty.learn.point import Point
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Curve", "CurvePoint", "area", "format_knob", "pareto_optimal", "step"]
+__all__ = ["Curve", "CurvePoint", "area", "format_knob", "pareto_optimal", "quality_at"]
 
 SCALES = ("log", "linear")
 
@@ -73,13 +73,15 @@ def area(
     return float(np.dot(qualities, np.diff(places)) / (places[-1] - places[0]))
 
 
-def step(bills: ArrayLike, qualities: ArrayLike, budget: float) -> float:
+def quality_at(bills: ArrayLike, qualities: ArrayLike, budget: float) -> float:
     """Return the quality of the last point within a budget; NaN if there is none.
+
+    Bills must increase.
 
     Examples
     --------
-    >>> from thrifty.frontier.curve import step
-    >>> step([0, 10], [0.5, 1.0], 9.99), step([0, 10], [0.5, 1.0], 10)
+    >>> from thrifty.frontier.curve import quality_at
+    >>> quality_at([0, 10], [0.5, 1.0], 9.99), quality_at([0, 10], [0.5, 1.0], 10)
     (0.5, 1.0)
     """
     within = int(np.searchsorted(np.asarray(bills), budget, side="right"))

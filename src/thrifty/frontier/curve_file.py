@@ -67,7 +67,7 @@ def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes
 
 
 def unpack_curve(data: bytes) -> tuple[Curve, Any]:
-    """Unpack a curve and its settings.
+    """Unpack a curve, without a chosen point, and the settings given to `pack_curve`.
 
     Raises
     ------
@@ -89,9 +89,10 @@ def unpack_curve(data: bytes) -> tuple[Curve, Any]:
             **{name: figures[name] for name in CURVE},
             clusters=arrays.get("clusters"),
         )
+        settings = figures["settings"]
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise BundleError(f"the figures of the curve do not fit: {error}") from error
-    return curve, figures["settings"]
+    return curve, settings
 
 
 def _point(

@@ -229,7 +229,7 @@ def sum_below(bins, quanta, cut):
 
 @lean
 def count_ends(slot, tally):
-    """Note where the rows of each word end; `slot` is sorted."""
+    """Fill row ENDS of `tally` with the end of the rows of each word; `slot` is sorted."""
     tally[ENDS] = 0
     for word in slot:
         tally[ENDS, word] += 1

@@ -19,8 +19,7 @@
 The modules beside the folders are shared by all: `dataset` (tables, read once), `base` (what every
 estimator does), `point` (operating points), `binned`, `purchases`, `losses`, `folds`,
 `calibration`, `encoding`, `targets`. Families build on the layers below them and not on their
-siblings; the
-contract is in `pyproject.toml`.
+siblings; the contract is in `pyproject.toml`.
 """
 
 from __future__ import annotations

@@ -271,7 +271,7 @@ class CascadeWalk(RelayWalk[ForestWalk]):
 def _problems(
     forest: Forest, ends: NDArray[Any], low: NDArray[Any], high: NDArray[Any]
 ) -> Iterator[str]:
-    """Yield what keeps these from being a cascade."""
+    """Yield the problems: averaged trees, ends that do not increase, unfit thresholds."""
     if forest.link not in SUMMING_LINKS:
         yield f"trees of the link {forest.link!r} are averaged; a cascade needs trees that add up"
     if ends.dtype != np.int64 or ends.ndim != 1 or not len(ends):

@@ -187,7 +187,11 @@ class Gate(Frozen):
         return GateWalk(self, price)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a model file keeps; the file calls the threshold "limit"."""
+        """Return what a model file keeps.
+
+        The file calls the threshold "limit"; an infinite one is written as a word, since JSON has
+        no infinity.
+        """
         parts, arrays = pack([self.gate, self.local, self.expensive])
         words = {value: word for word, value in INFINITE_THRESHOLDS.items()}
         return {"parts": parts, "limit": words.get(self.threshold, self.threshold)}, arrays
@@ -264,7 +268,7 @@ class GateWalk(RelayWalk[Walk]):
         return sum(walk.evaluations for walk in walks)
 
     def _next(self) -> Walk | None:
-        """Return the walk of the model that follows; None when the example has its prediction."""
+        """Move on to the model that follows and return its walk; None if the example is done."""
         model, scores = self._model, self._walks[-1].scores
         if self._current is model.local:
             return None

@@ -229,7 +229,7 @@ def add_up(parent, amounts):
 
 @jit
 def share_out(first, head, cost, degree):
-    """Start: every split pays its even share of a pay node."""
+    """Return first duals by arc: the cost of its pay node, divided by its number of arcs."""
     beta = np.empty(len(head))
     for i in range(len(head)):
         beta[i] = cost[head[i]] / degree[head[i]]
@@ -253,7 +253,9 @@ def best_alone(parent, first, head, beta, begin, end, value, keep):
 
 @jit
 def clash(first, head, cost, beta, keep, rise):
-    """Slope of the dual by arc in `rise`; what is paid beyond the costs, and the slope's size.
+    """Fill `rise` with the direction, by arc, in which the dual falls.
+
+    Returns what is paid beyond the costs, and the squared length of the direction.
 
     A pay node is bought when the duals of its arcs come to more than it costs.
     """

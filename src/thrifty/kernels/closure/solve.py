@@ -117,7 +117,10 @@ def join(excess, label, ring, waiting, h, end, dust):
 
 @tiny
 def send(along, fillers, sources, h, pay, place, amount):
-    """Add flow from split h to an arc."""
+    """Add `amount` to the flow from split h to a pay node, `along[place]`.
+
+    An arc that was empty is also counted in `fillers[pay]` and `sources[pay]`, see `Flow`.
+    """
     if along[place] == 0:
         fillers[pay] += ONE + place
         sources[pay] += h
@@ -126,7 +129,10 @@ def send(along, fillers, sources, h, pay, place, amount):
 
 @tiny
 def take(along, fillers, sources, h, pay, place, amount):
-    """Take flow of split h from an arc."""
+    """Take `amount` from the flow from split h to a pay node, `along[place]`.
+
+    An arc that becomes empty is also taken from `fillers[pay]` and `sources[pay]`.
+    """
     along[place] -= amount
     if along[place] == 0:
         fillers[pay] -= ONE + place

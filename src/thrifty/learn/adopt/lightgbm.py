@@ -259,9 +259,16 @@ def _seen(info: str) -> tuple[int, ...]:
 
 
 def _pandas_categories(text: str) -> list[list[Any]] | None:
+    """Return the categories of each categorical data frame column, from the last line of the file.
+
+    None if the model was not trained on such columns.
+    """
     _, found, tail = text.rpartition("\npandas_categorical:")
     categories = json.loads(tail.split("\n")[0]) if found else None
-    if categories is not None and not all(isinstance(labels, list) for labels in categories):
+    is_list = isinstance(categories, list)
+    if categories is not None and not (
+        is_list and all(isinstance(labels, list) for labels in categories)
+    ):
         raise DataError("the categories of the data frame are damaged")
     return categories or None
 

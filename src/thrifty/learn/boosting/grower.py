@@ -86,7 +86,10 @@ class Grower:
                 return growth
 
     def gains(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the gain of the best split of all rows on each feature, (d,); buy nothing."""
+        """Return the gain of the best split of all rows on each feature, (d,); buy nothing.
+
+        Overwrites the arrays of the last tree.
+        """
         growth = self._reset(target)._replace(active=np.arange(len(self.binned.bins)))
         plant(growth)
         run(partial(expand, growth, -1), _feature_blocks(len(growth.active)))

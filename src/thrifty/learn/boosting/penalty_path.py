@@ -68,7 +68,11 @@ class PenaltyPath:
                 break
 
     def _buying_penalties(self) -> Iterator[float]:
-        """Yield penalties just below the largest at which the next tree buys something new."""
+        """Yield decreasing penalties, each computed from the ensemble as it is when it is needed.
+
+        Each is `STEP` times the largest at which a split of all rows on something unpaid would pay.
+        Ends when nearly everything is bought, or the penalty is negligible.
+        """
         full = self.tracker.prices.full
         penalty = first = STEP * self._critical_penalty()
         while penalty > SMALLEST_PENALTY * first and self.tracker.mean_price < EVERYTHING * full:
@@ -76,7 +80,7 @@ class PenaltyPath:
             penalty = STEP * min(penalty, self._critical_penalty())
 
     def _level(self, penalty: float, rounds_left: int) -> int:
-        """Boost at one penalty; return the number of rounds spent."""
+        """Boost at one penalty until the level has had its rounds; return how many were spent."""
         before, full = self.tracker.mean_price, self.tracker.prices.full
         for done in range(1, rounds_left + 1):
             if not self._round(penalty):
@@ -100,7 +104,10 @@ class PenaltyPath:
         return True
 
     def _critical_penalty(self) -> float:
-        """Return the largest penalty at which a split of all rows on something unpaid would pay."""
+        """Return the largest penalty at which a split of all rows on something unpaid would pay.
+
+        Overwrites the arrays of the grower's last tree.
+        """
         grower = self.boosting.grower
         prices = grower.purchases.total_due(grower.weight)
         unpaid = prices > 0

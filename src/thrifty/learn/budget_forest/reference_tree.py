@@ -57,7 +57,10 @@ class ReferenceTree:
         self.subsets: list[NDArray[np.uint64]] = []
 
     def grow(self, rows: NDArray[np.uint32], quanta: NDArray[np.int64], seed: np.uint64) -> Tree:
-        """Grow the tree on `rows`, whose weights by class are packed in `quanta`."""
+        """Grow the tree on some rows and return it; call once, as nodes are appended to `self`.
+
+        `quanta` (n,) holds the weight of each row, in the half word of its class.
+        """
         ground = self.ground
         self.order, self.state = np.arange(len(ground.own)), np.array([seed])
         bits = len(ground.own) + len(ground.shared)

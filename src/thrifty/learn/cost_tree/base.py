@@ -150,7 +150,7 @@ class CostLinear(PricedEstimator):
         validation : (Xv, yv)
             Rows on which bill and quality are measured and branches are pruned.
         penalties : sequence of float, optional
-            By default ten, the largest of which is too large for any input to pay.
+            By default ten, the largest of which is too large for any single input to pay.
         """
         train = self._read_training(X, y, sample_weight)
         validation_set = self._read_validation(validation, train)
@@ -249,6 +249,7 @@ class CostLinearClassifier(PricedClassifier, CostLinear):
     loss: str
 
     def _targets(self, train: TrainingSet, validation: ValidationSet | None) -> list[TreeTarget]:
+        """Return -1 and 1 for each class against the rest, with the class weights."""
         balance = np.ones(len(train))
         if self.class_weight is not None:
             balance = compute_sample_weight(self.class_weight, train.labels)

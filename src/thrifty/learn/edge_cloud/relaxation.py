@@ -83,7 +83,8 @@ class Relaxation:
     def best_corner(self, gradient: Floats) -> Floats:
         """Return the q (n, K) that minimizes a linear objective (Nan 2018, end of sec. 7.1.5).
 
-        The entries of steepest descent per transmission are 1 until the share is used up.
+        Entries with a negative gradient, of devices that have a value, are 1 in the order of
+        steepest descent per transmission until the share is used up; the last may be a fraction.
         """
         rows = self.rows
         weights = np.repeat(rows.weights, rows.n_devices)

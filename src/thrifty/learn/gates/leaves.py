@@ -150,7 +150,11 @@ class LeafTrainer:
         return value, gradient + self.ridge * change
 
     def gate_objective(self, weights: Floats, q: Floats) -> tuple[float, Floats]:
-        """Return the mean distance of the gate plus ridge (OPT6), and its gradient."""
+        """Return the objective of the gate (Nan 2018, OPT6) and its gradient by `weights`.
+
+        It is the mean distance between the gate and `q` (n,), the probability that each row is
+        sent, plus half the ridge penalty.
+        """
         gate, shares = self.design @ weights, self.problem.row_shares
         ridge = self.gate_ridge * weights
         value = float(shares @ self.distance.value(q, gate)) + 0.5 * float(ridge @ weights)

@@ -136,7 +136,7 @@ class ClosureProblem:
         return np.append(self.rates[: len(self.parent)], 0.0)[self.number]
 
     def breakpoints(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the penalties at which the best pruning changes, decreasing, and the bills below.
+        """Return the penalties at which the best pruning changes, and the mean bill below each.
 
         The price of passing a split is on no bill.
         """

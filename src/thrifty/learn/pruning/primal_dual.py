@@ -40,9 +40,10 @@ class Approximation:
 def solve_dual(
     problem: ClosureProblem, penalty: float, iterations: int = 300, tolerance: float = 1e-6
 ) -> Approximation:
-    """Ascend on the duals, with Polyak's step size.
+    """Return the best pruning found for one penalty, its value, and an upper bound.
 
-    Stops when the gap is below `tolerance` times the bound.
+    The bound is lowered by subgradient steps on the duals, with Polyak's step size, until the gap
+    is at most `tolerance` times the bound or `iterations` are done.
     """
     splits = len(problem.parent)
     amounts = problem.worth * problem.worth_unit - penalty * (problem.cost * problem.cost_unit)

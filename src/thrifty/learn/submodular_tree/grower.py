@@ -205,10 +205,12 @@ class TreeGrower:
         waiting = [_NodeData(np.arange(n), design.weight, self.gram, nothing)]
         while waiting:
             data = waiting.pop()
+            # Buy: what the nodes above have bought is free.
             purchases = Purchases(prices, 0, "model")
             purchases.features[:] = data.paid
             explainer = self._buy(data.gram, purchases, budget).explainer
             inputs = np.sort(np.array(explainer.chosen, dtype=np.intp))
+            # Fit: with soft routing, to all rows.
             if self.soft or len(data.rows) == n:
                 Z, Y = design.Z.take(inputs, axis=1), design.Y
             else:
@@ -220,9 +222,10 @@ class TreeGrower:
             if data.parent >= 0:
                 setattr(tree.nodes[data.parent], data.side, number)
             tree.nodes.append(node)
+            # Predict: the outputs of a node hold on its level and, until a lower node has its own,
+            # on the levels below.
             outputs = Z @ node.weights + node.bias
             for level_outputs in tree.outputs[data.level :]:
-                # Nodes on lower levels overwrite these where they have outputs of their own.
                 level_outputs[data.rows] = outputs
             if data.level + 1 < self.max_depth:
                 waiting += self._split(data, node, Z, purchases.features, number)

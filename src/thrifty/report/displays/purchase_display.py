@@ -152,7 +152,7 @@ class PurchaseDisplay:
 
 
 def _mean_positions(predictor: Predictor, X: Any, n: int, walks: int) -> NDArray[np.float64]:
-    """Walk some of the n rows and average the position at which each feature is bought.
+    """Walk up to `walks` evenly spaced rows; average the position (1 is first) of each purchase.
 
     Returns an array of shape (n_features,), NaN for a feature that no walk buys.
     """

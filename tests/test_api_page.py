@@ -1,0 +1,45 @@
+"""docs/api.rst shows every public name, and nothing that does not exist."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PAGE = (Path(__file__).resolve().parents[1] / "docs" / "api.rst").read_text()
+PACKAGES = (
+    "thrifty",
+    "thrifty.bundle",
+    "thrifty.checks",
+    "thrifty.costs",
+    "thrifty.data",
+    "thrifty.errors",
+    "thrifty.frontier",
+    "thrifty.learn",
+    "thrifty.learn.baselines",
+    "thrifty.model",
+    "thrifty.report",
+    "thrifty.report.displays",
+    "thrifty.serve",
+)
+
+
+@pytest.fixture(scope="module")
+def shown() -> list[Any]:
+    """Return the objects that the page shows: alone, or with all names of their module."""
+    names = re.findall(r"^\.\. auto(?:class|function):: (\S+)\.(\w+)$", PAGE, flags=re.MULTILINE)
+    for module in re.findall(r"^\.\. automodule:: (\S+)$", PAGE, flags=re.MULTILINE):
+        names += [(module, name) for name in import_module(module).__all__]
+    assert len(names) == len(set(names))
+    return [getattr(import_module(module), name) for module, name in names]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_is_on_the_page(package: str, shown: list[Any]) -> None:
+    module = import_module(package)
+    identities = {id(value) for value in shown}
+    missing = [name for name in module.__all__ if id(getattr(module, name)) not in identities]
+    assert [name for name in missing if name != "__version__"] == []
