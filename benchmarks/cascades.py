@@ -53,7 +53,7 @@ class Part:
         return float(np.average(bills, weights=self.weight))
 
     def precision(self, scores):
-        """Return the mean Precision@5 over queries with a relevant row; ties count against the model."""
+        """Return the mean Precision@5 over queries with relevant rows; relevant rows lose ties."""
         found = []
         for query in np.unique(self.query[self.y == 1]):
             rows = np.flatnonzero(self.query == query)

@@ -46,7 +46,7 @@ print(f"\nThe path has {len(curve.points)} points; the Pareto-optimal ones:")
 for point in curve.frontier:
     print(f"  EUR {point.bill:5.2f}  accuracy {point.quality:.3f}  {point.knob['trees']} trees")
 
-# The picture: who buys what at each penalty, and the curve of the path.
+# The plot: which features are bought at each penalty, and the curve of the path.
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
 image = left.imshow(np.transpose(shares), cmap="Blues", vmin=0, vmax=1, aspect="auto")
 left.set_xticks(range(len(PENALTIES)), [f"{penalty:g}" for penalty in PENALTIES], rotation=45)

@@ -1,9 +1,10 @@
 """Which tests should a clinic order, and how many minutes of measuring are enough?
 
-A laboratory tells benign from malignant tumors by an image of the cells. Measuring everything takes
-half an hour per patient. The table is Breast Cancer Wisconsin, which ships with scikit-learn; the
-prices are illustrative. Each of ten quantities (radius, texture, ...) is a group: it takes 1 to 6
-minutes to measure, paid once, and its mean, its error and its worst value add 0.1 minutes each.
+A laboratory distinguishes benign from malignant tumors in an image of the cells. Measuring
+everything takes half an hour per patient. The table is Breast Cancer Wisconsin, which ships with
+scikit-learn; the prices are illustrative. Each of ten quantities (radius, texture, ...) is a group:
+it takes 1 to 6 minutes to measure, paid once, and its mean, its error and its worst value add 0.1
+minutes each.
 """
 
 import sys
@@ -16,7 +17,7 @@ from thrifty.data import breast_cancer
 
 BUDGET = 4.0  # minutes per patient, on average
 
-# Read the table, and set a test set aside that no choice below may look at.
+# Read the table, and set aside a test set that no choice below may look at.
 table = breast_cancer()
 labels = ["malignant" if code == 0 else "benign" for code in table.y]
 X_train, X_test, y_train, y_test = train_test_split(
@@ -24,7 +25,7 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 
 # `fit` holds out a fifth of the training rows as a validation set, trains three learners for the
-# whole range of costs, and picks the best model that keeps the budget with 95% confidence.
+# whole range of costs, and picks the best model within the budget with 95% confidence.
 model = BudgetClassifier(table.prices, budget=BUDGET, random_state=0).fit(X_train, y_train)
 
 full = model.prices_.full
@@ -54,7 +55,7 @@ while walk.asks:
 print(f"\nAn unclear patient, predicted {walk.answer} (truth: {y_test[number]}):")
 print(walk.receipt)
 
-# The picture: quality against mean bill, with confidence intervals, the budget and the choice.
+# The plot: quality against mean bill, with confidence intervals, the budget and the choice.
 display = CurveDisplay.from_estimator(model)
 display.ax_.set_title("How many minutes of measuring are enough?")
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")

@@ -1,9 +1,10 @@
-"""How many examples need the expensive model, if a cheap one stands in front of it?
+"""How many examples need the expensive model if a cheap one handles the easy ones?
 
-You have a model that predicts well but costs much per example, and most examples do not need it. A
-gate decides, example by example, whether a cheap local model is good enough; gate and local model
-are trained together. Here the expensive model is an SVM that reads all 64 pixels of Handwritten
-Digits, which ships with scikit-learn; prices are illustrative milliseconds of a line sensor.
+You have a model that predicts well but is expensive, and most examples do not need it. A gate
+decides, example by example, whether a cheap local model is good enough; the gate and the local
+model are trained together. Here the expensive model is an SVM that reads all 64 pixels of
+Handwritten Digits, which ships with scikit-learn; the prices are illustrative milliseconds of a
+line sensor.
 """
 
 import sys
@@ -18,8 +19,8 @@ from thrifty.data import digits
 
 SHARES = [0.0, 0.1, 0.2, 0.3, 0.5]  # of the examples, sent to the SVM
 
-# Three parts: the models are trained on the first, the gate's threshold is placed on the second,
-# and the third is only reported on.
+# Split the rows: the models are fitted on the training set, the threshold of the gate is chosen on
+# the validation set, and the results are reported on the test set.
 table = digits()
 X_train, X_rest, y_train, y_rest = train_test_split(
     table.X, table.y, test_size=0.6, stratify=table.y, random_state=0
@@ -49,14 +50,14 @@ closed = (accuracy[2] - accuracy[0]) / (top - accuracy[0])
 print(f"Sending {sent[2]:.0%} of the images closes {closed:.0%} of the gap from the local model to")
 print("the SVM: the gate finds the images that the local model gets wrong.")
 
-# `why` tells for each example who predicted it.
+# `why` says which model predicted each example, and for what reason.
 reasons = model.why(X_test)
 print(f"\nTwo images, at a share of {SHARES[-1]:.0%}:")
 for reason in sorted(set(reasons)):
     number = reasons.index(reason)
     print(f"  image {number}: {reason}, {model.bill(X_test)[number]:.2f} ms")
 
-# The picture: a gate that picks the right examples lies above the line of a random choice.
+# The plot: a gate that picks the right examples lies above the line of a random choice.
 figure, ax = plt.subplots(figsize=(6.5, 4.5), layout="constrained")
 ax.plot(sent, accuracy, "o-", color="#0b5ba5", label="trained gate")
 ax.plot([0, 1], [accuracy[0], top], "--", color="gray", label="sent at random")

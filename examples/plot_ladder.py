@@ -46,7 +46,7 @@ print(
 )
 print("well; those that climb to the top are the ones that even all pixels do not settle.")
 
-# The picture: where images stop, and whether their confidence can be trusted there.
+# The plot: where images stop, and whether their confidence can be trusted there.
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
 counts = np.bincount(rungs, minlength=len(model.model_.rungs))
 left.bar(range(len(counts)), counts, color="#0b5ba5")

@@ -1,8 +1,8 @@
 """You have a random forest that works. Which of its splits are worth what they cost?
 
 A random forest asks for a feature wherever it helps a little, so nearly every patient pays for
-nearly every feature. Pruning takes back the splits that are not worth their price, over all trees
-together: a feature saves money only once no tree asks for it any more. The table is Breast Cancer
+nearly every feature. Pruning removes the splits that are not worth their price, in all trees
+together: a feature saves money only once no tree asks for it anymore. The table is Breast Cancer
 Wisconsin, which ships with scikit-learn, with illustrative prices in minutes.
 """
 
@@ -16,8 +16,8 @@ from sklearn.model_selection import train_test_split
 from thrifty import CurveDisplay, PrunedForestClassifier, adopt, trace
 from thrifty.data import breast_cancer
 
-# Three parts: the forest is trained on the first, bills are measured on the second while pruning,
-# and the third is only reported on.
+# Split the rows: the forest is fitted on the training set, bills are measured on the validation set
+# while pruning, and the results are reported on the test set.
 table = breast_cancer()
 X_rest, X_test, y_rest, y_test = train_test_split(
     table.X, table.y, stratify=table.y, random_state=0
@@ -46,12 +46,12 @@ print(
 )
 print("test set. Saving the first 12 minutes costs almost no accuracy; after that it falls.")
 
-# The whole path. `trace` clones its learners, and a clone forgets fits: FrozenEstimator keeps them.
+# The whole path. `trace` clones its learners, which discards fits: FrozenEstimator keeps them.
 learner = PrunedForestClassifier(FrozenEstimator(forest), table.prices)
 curve = trace(learner, X_train, y_train, validation=validation)
 print(f"\nThe path has {len(curve.points)} prunings; {len(curve.frontier)} are Pareto-optimal.")
 
-# The picture: the prunings on the validation set, from the constant to the whole forest.
+# The plot: the prunings on the validation set, from the constant to the whole forest.
 display = CurveDisplay.from_curve(curve)
 display.ax_.set_title("Prunings of one random forest")
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")

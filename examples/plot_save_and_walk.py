@@ -1,7 +1,7 @@
 """How do you serve a model whose features must be fetched one by one?
 
 Training ends in a file. The service loads it with NumPy only, starts a walk for each patient,
-fetches the features that the walk asks for, and keeps the receipt. The task is regression: how far
+fetches the features that the walk asks for, and stores the receipt. The task is regression: how far
 diabetes progresses in a year. The table ships with scikit-learn; its prices are illustrative euros,
 and the six blood values s1 to s6 share one blood draw of 5 euros.
 """
@@ -57,7 +57,7 @@ prediction, receipt = answer(predictor, source, known={"age": patient["age"]}, c
 print(f"\nThe same patient with a cap of 8 euros: predicted {prediction:.0f}.")
 print(receipt)
 
-# The picture: which features do patients buy, and in which order?
+# The plot: which features do patients buy, and in which order?
 display = PurchaseDisplay.from_estimator(model, X_test)
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 display.figure_.savefig(folder / "plot_save_and_walk.png")

@@ -295,6 +295,7 @@ def _check_array_name(name: str) -> None:
 
 
 def _read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Read a model file; a missing or unreadable one is a BundleError that names it."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise BundleError("this is not a regular file")  # reading a pipe would never end
     if os.path.getsize(path) > archive.MAX_FILE:

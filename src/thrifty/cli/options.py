@@ -81,16 +81,18 @@ UNIT = click.option("--unit", help="Unit of the prices, such as CAD or ms.")
 OUTPUT_MODEL = click.option(
     "-o", "--output", required=True, type=OutputFile(), help="Model file to write."
 )
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 TRAINING = (
     click.argument("table", type=FILE),
     click.option("--target", required=True, metavar="COL", help="Column to predict."),
     PRICES,
     UNIT,
-    click.option("--task", type=TASKS, help="By default inferred from the target."),
+    click.option("--task", type=TASKS,
+                 help="Kind of prediction; by default inferred from the target."),
     click.option("--qid", metavar="COL", help="Column with the query ID, for ranking."),
     click.option("--groups", metavar="COL",
-                 help="Column with a group ID; a group is never split across sets."),
+                 help="Column with a group ID, such as the patient; a group is never split "
+                      "across sets."),
     click.option("--drop", multiple=True, metavar="COL", help="Column to ignore; repeatable."),
     click.option("--scoring", metavar="NAME",
                  help="Quality metric; by default accuracy, r2 or ndcg@5."),

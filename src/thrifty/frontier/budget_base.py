@@ -155,6 +155,7 @@ class BudgetEstimator(PricedEstimator):
         return choose(curve, budget, self.confidence)
 
     def _with_point(self, point: CurvePoint, budget: float | None) -> Self:
+        """Return a copy of this estimator that uses another point of its curve."""
         other = copy.copy(self)
         other.budget = budget
         other.frontier_ = self.frontier_.with_chosen(point)

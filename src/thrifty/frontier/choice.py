@@ -149,6 +149,7 @@ def _best_calibrated(points: tuple[CurvePoint, ...]) -> CurvePoint:
 
 
 def _unmet(curve: Curve, budget: float, confidence: float | None) -> str:
+    """Return the message for a budget that no point is certain to meet."""
     cheapest = curve.points[0]
     if confidence is None:
         return _too_small(budget, cheapest)
@@ -163,6 +164,7 @@ def _unmet(curve: Curve, budget: float, confidence: float | None) -> str:
 
 
 def _too_small(budget: float, cheapest: Point | CurvePoint) -> str:
+    """Return the message for a budget below the bill of every point."""
     unit = cheapest.model.prices.unit
     name = cheapest.name if isinstance(cheapest, CurvePoint) else cheapest.knob
     return (

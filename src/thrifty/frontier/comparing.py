@@ -129,6 +129,7 @@ def compare(
 
 
 def _named(learners: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    """Return learners by name; those of a sequence go by the names of their classes."""
     if not isinstance(learners, Mapping):
         names = [type(each).__name__ for each in learners]
         if len(set(names)) < len(names):

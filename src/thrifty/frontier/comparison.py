@@ -204,6 +204,7 @@ class Comparison:
         return order
 
     def _difference(self, i: int, j: int) -> Difference:
+        """Compute the paired difference of the areas of learners i and j."""
         apart = self.areas[:, i] - self.areas[:, j]
         n, mean, spread = len(apart), float(apart.mean()), float(apart.std(ddof=1))
         half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * spread * np.sqrt(1 / n + self.overlap)

@@ -98,6 +98,7 @@ def unpack_curve(data: bytes) -> tuple[Curve, Any]:
 def _point(
     members: Archive, k: int, plain: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> CurvePoint:
+    """Build point k from its plain figures, its rows of the arrays, and its model file."""
     pairs = {name: None if plain[name] is None else tuple(plain[name]) for name in PAIRS}
     rows = {name: arrays[name][k] if name in arrays else None for name in ARRAYS}
     model = unpack(members.read(_model_name(k), MAX_BYTES))

@@ -82,6 +82,7 @@ def _measure_point(
     metric: Metric,
     level: float,
 ) -> CurvePoint:
+    """Measure one point from its scores and bills on the validation set."""
     scores, bills = outputs
     found = metric.measure(scores, validation, level)
     neg_brier = None

@@ -239,6 +239,7 @@ def _read(task: str, X: Any, y: Any, qid: Any, prices: Any) -> TrainingSet:
 
 
 def _fit(task: str, sets: ThreeSets, random_state: int, settings: dict[str, Any]) -> Any:
+    """Fit the budget estimator of a task on the training and validation sets."""
     estimator: Any = ESTIMATORS[task](random_state=random_state, **settings)
     try:
         return estimator.fit(sets.train, None, validation=sets.validation)

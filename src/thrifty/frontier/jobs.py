@@ -53,7 +53,7 @@ def plain_settings(value: Any) -> Any:
     Examples
     --------
     >>> from thrifty import GreedyMiserRegressor
-    >>> from thrifty.frontier.checkpoints import plain_settings
+    >>> from thrifty.frontier.jobs import plain_settings
     >>> plain_settings(GreedyMiserRegressor(penalty=0.5))["penalty"]
     0.5
     """

@@ -88,6 +88,7 @@ def _one_vs_rest(y: Codes, proba: Floats) -> list[tuple[NDArray[np.bool_], Float
 
 
 def _delong(positive: NDArray[np.bool_], score: Floats) -> Floats:
+    """Return DeLong's components of the ROC area of one class against the rest, (n,)."""
     within = np.empty(len(score))
     for side in (positive, ~positive):
         within[side] = rankdata(score[side])

@@ -190,12 +190,14 @@ def find_metric(scoring: str | None, task: str) -> Metric:
 
 
 def _predicted_classes(scores: Floats, data: ValidationSet) -> NDArray[np.int64]:
+    """Return the class codes of the largest probabilities."""
     if scores.ndim == 1:
         raise DataError("scoring: this model predicts values, not classes; use r2")
     return np.asarray(scores.argmax(axis=1))
 
 
 def _probabilities(scores: Floats, data: ValidationSet) -> Floats:
+    """Return probabilities within [0, 1]; DataError for labels that the model does not know."""
     if scores.ndim == 1:
         raise DataError("scoring: this model predicts values, not classes; use r2")
     assert data.classes is not None
@@ -211,6 +213,7 @@ def _probabilities(scores: Floats, data: ValidationSet) -> Floats:
 
 
 def _probabilities_of_all(scores: Floats, data: ValidationSet) -> Floats:
+    """Return probabilities; DataError if a class has no row."""
     proba = _probabilities(scores, data)
     assert data.classes is not None
     absent = np.setdiff1d(np.arange(scores.shape[1]), data.y)
@@ -223,6 +226,7 @@ def _probabilities_of_all(scores: Floats, data: ValidationSet) -> Floats:
 
 
 def _values(scores: Floats, data: ValidationSet) -> Floats:
+    """Return the values of a regression model as they are."""
     if scores.ndim == 2:
         raise DataError("scoring: this model predicts classes, not values; use accuracy")
     return scores
@@ -266,6 +270,7 @@ def _wilson(
 
 
 def _student(value: float, gains: Floats, level: float) -> tuple[float, float]:
+    """Return Student's interval around a value, from the spread of the contributions."""
     n = len(gains)
     if n < 2:
         return -np.inf, np.inf
@@ -277,6 +282,7 @@ def _student(value: float, gains: Floats, level: float) -> tuple[float, float]:
 
 
 def _ranking(name: str, first: int) -> Metric:
+    """Return a ranking metric over the `first` ranks."""
     each = {
         "ndcg": metrics.ndcg_gains,
         "precision": metrics.precision,

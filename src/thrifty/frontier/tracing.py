@@ -179,6 +179,7 @@ def read_table(task: str, X: Any, y: Any, qid: Any) -> TrainingSet:
 
 
 def _read_validation(validation: Any, train: TrainingSet) -> ValidationSet:
+    """Read the validation set that `trace` was given; a ranking needs queries."""
     if isinstance(validation, ValidationSet):
         return validation
     if train.task == "ranking" and isinstance(validation, (tuple, list)) and len(validation) == 2:
@@ -195,6 +196,7 @@ def _seeded(learner: Any, seed: int) -> Any:
 
 
 def _path(learner: Any, train: TrainingSet, validation: ValidationSet) -> list[Point]:
+    """Run `path`; learners that are not Thrifty's get the tables as the user gave them."""
     if isinstance(learner, PricedEstimator):
         return list(learner.path(train, None, validation=validation))
     if train.query is None:

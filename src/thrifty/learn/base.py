@@ -132,6 +132,7 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         return self._as_table(X, reset=False)
 
     def _as_table(self, X: Any, *, reset: bool, least: int = 1) -> Any:
+        """Check a table by scikit-learn's conventions; with `reset`, remember its columns."""
         if hasattr(X, "columns"):
             if len(X) < least:
                 raise DataError(

@@ -84,6 +84,7 @@ def _distinct(column: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np
 
 
 def _column(y: Any, rows: int, name: str = "target") -> NDArray[Any]:
+    """Return a target or queries as an array; DataError if it is missing, short or has gaps."""
     if y is None:
         raise DataError("this estimator requires y to be passed, but the target y is None")
     column: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
@@ -99,6 +100,7 @@ def _column(y: Any, rows: int, name: str = "target") -> NDArray[Any]:
 
 
 def _refuse(bad: NDArray[np.bool_], y: NDArray[Any], why: str, name: str = "target") -> None:
+    """Raise a DataError that names the first bad row and counts the others."""
     if bad.any():
         row = int(np.argmax(bad))
         more = f" ({int(bad.sum())} such rows)" if bad.sum() > 1 else ""

@@ -254,6 +254,7 @@ class CascadeWalk(RelayWalk[ForestWalk]):
         return self._walks[-1].scores
 
     def _next(self) -> ForestWalk | None:
+        """Move on to the next stage and return its walk; None if the row exits here."""
         cascade, block, raw = self._cascade, len(self._walks) - 1, self._walks[-1].raw
         score = float(exit_score(cascade.forest.link, raw)[0])
         leaves = score < cascade.low[block] or score > cascade.high[block]

@@ -264,6 +264,7 @@ class StagesWalk(RelayWalk[Walk]):
         return self._walks[0].scores if self._scores is None else self._scores
 
     def _next(self) -> Walk | None:
+        """Move on to the next model and return its walk; None if the row stops here."""
         scores, visited = self._walks[-1].scores, self._ladder.visited(self._rung)
         if not self._outputs:
             self._scores = scores

@@ -149,6 +149,7 @@ def _booster(model: Any, find: Callable[[], Any]) -> Any:
 
 
 def _schema(source: Source, X: Any, feature_names: Sequence[str] | None) -> Schema:
+    """Return the schema of a model, with the names of a table or those that were given."""
     columns, named = source.columns, source.named
     if X is not None:
         columns, named = _table_columns(source, Schema.of(X))
@@ -183,6 +184,7 @@ def _table_columns(source: Source, table: Schema) -> tuple[tuple[Column, ...], b
 
 
 def _classes(source: Source, classes: Sequence[Any] | None) -> Any:
+    """Return the labels of a classifier, given or its own; None for regression."""
     if source.forest.link == "sum":
         if classes is not None:
             raise DataError("classes: this model predicts values, it has no classes")

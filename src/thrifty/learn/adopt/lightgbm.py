@@ -136,6 +136,7 @@ class _Unfolding:
         return len(self.rows) - 1
 
     def _split_numbers(self, source: int, node: int) -> None:
+        """Fill a node with a numeric split, or with a chain of them."""
         kept, missing_left = cuts(
             self.threshold[source], self.decision[source] >> 2 & 3,
             bool(self.decision[source] & DEFAULT_LEFT),
@@ -154,6 +155,7 @@ class _Unfolding:
             node = right
 
     def _split_categories(self, source: int, node: int) -> None:
+        """Fill a node with a split by category."""
         feature, subset = self.split_feature[source], int(self.threshold[source])
         words = np.array(self.words[self.bounds[subset] : self.bounds[subset + 1]], dtype="<u4")
         chosen = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
@@ -172,6 +174,7 @@ class _Unfolding:
 
 
 def _numbers(blob: Blob, name: str, kind: type[Number]) -> list[Number]:
+    """Return the numbers of one line of a tree; none if the line is missing."""
     return [kind(word) for word in blob.get(name, "").split()]
 
 

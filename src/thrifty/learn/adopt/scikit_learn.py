@@ -83,6 +83,7 @@ def _columns(estimator: Any) -> tuple[NDArray[np.int64], dict[int, Any]]:
 
 
 def _tree(grown: Any, places: NDArray[np.int64]) -> SourceTree:
+    """Read one tree of histogram-based boosting."""
     nodes, leaf = grown.nodes, grown.nodes["is_leaf"].astype(bool)
     left = np.where(leaf, -1, nodes["left"].astype(np.int64))
     right = np.where(leaf, -1, nodes["right"].astype(np.int64))
@@ -130,14 +131,17 @@ def read_scikit_learn(estimator: Any) -> Source:
 
 
 def _read_tree(estimator: Any) -> tuple[Forest, dict[int, Any]]:
+    """Read a single decision tree."""
     return _averaged(estimator, [estimator]), {}
 
 
 def _read_forest(estimator: Any) -> tuple[Forest, dict[int, Any]]:
+    """Read a forest whose trees are averaged."""
     return _averaged(estimator, estimator.estimators_), {}
 
 
 def _read_boosting(estimator: Any) -> tuple[Forest, dict[int, Any]]:
+    """Read gradient boosting: the sum of its trees, from the initial estimator on."""
     scale = estimator.learning_rate
     trees = [_boosted(tree.tree_, scale) for tree in estimator.estimators_.ravel()]
     base = _start(estimator)
@@ -153,6 +157,7 @@ def _read_boosting(estimator: Any) -> tuple[Forest, dict[int, Any]]:
 
 
 def _averaged(estimator: Any, members: list[Any]) -> Forest:
+    """Freeze trees that are averaged: class shares, or values as a sum of shares."""
     d = estimator.n_features_in_
     trees = [_plain(member.tree_) for member in members]
     if hasattr(estimator, "classes_"):
@@ -176,6 +181,7 @@ def _start(estimator: Any) -> NDArray[np.float64]:
 
 
 def _plain(tree: Any) -> SourceTree:
+    """Read one tree of scikit-learn, with thresholds for doubles."""
     return SourceTree(
         left=tree.children_left,
         right=tree.children_right,

@@ -152,6 +152,7 @@ def _levels(left: Ints, right: Ints) -> list[Ints]:
 def _records(
     tree: SourceTree, order: Ints, child: Ints, start: int, subsets: list[NDArray[np.uint64]]
 ) -> NDArray[np.void]:
+    """Return the nodes of a tree in the new order; append its subsets to `subsets`."""
     nodes = empty_nodes(len(order))
     nodes["child"] += start
     split = np.flatnonzero(child >= 0)

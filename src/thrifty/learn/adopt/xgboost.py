@@ -91,6 +91,7 @@ def read_xgboost(text: str, rounds: int | None = None, classes: list[Any] | None
 
 
 def _check_supported(learner: Plain) -> None:
+    """Raise a DataError that lists everything that a frozen forest cannot do."""
     problems = []
     booster, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
     if booster != "gbtree":
@@ -120,6 +121,7 @@ def _base(param: Plain, link: str) -> NDArray[np.float64]:
 
 
 def _tree(tree: Plain, categories: Mapping[int, tuple[Any, ...]]) -> SourceTree:
+    """Read one tree; DataError if a split by category does not fit the columns."""
     left = np.array(tree["left_children"], dtype=np.int64)
     right = np.array(tree["right_children"], dtype=np.int64)
     feature = np.array(tree["split_indices"], dtype=np.int64)

@@ -128,6 +128,7 @@ class OneVsRestBaseline(BaselineClassifier):
     """Base of the baselines for two classes; more classes are trained one-vs-rest."""
 
     def _fit_path(self, train: TrainingSet) -> FittedPath:
+        """Fit one two-class path, or one for each class against the rest."""
         if train.n_classes == 2:
             return self._fit_binary(train)
         return _OneVsRestPath(

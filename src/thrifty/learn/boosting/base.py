@@ -130,6 +130,7 @@ class GreedyMiser(PricedEstimator):
         return points
 
     def _bin(self, train: TrainingSet) -> Binned:
+        """Bin the training table."""
         return Binned.of(train.X, train.categorical, check_random_state(self.random_state))
 
     def _start(

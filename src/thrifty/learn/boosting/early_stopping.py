@@ -66,6 +66,7 @@ class ValidationMonitor:
         return len(self.losses) - 1 - self.best_round >= self.patience
 
     def _record(self, raw: NDArray[np.float64]) -> None:
+        """Append the loss of the outputs `raw` (k, n); keep a copy if it is the least so far."""
         self.losses.append(self.loss.value(raw))
         if self.best_round == len(self.losses) - 1:
             self.best_raw = raw.copy()

@@ -222,6 +222,7 @@ class BudgetForestClassifier(PricedClassifier):
         return TreeGrower(binned, train.prices, train.y, train.n_classes, train.weight, rules)
 
     def _draw_seeds(self, random: Any) -> list[int]:
+        """Draw one seed for each tree."""
         seeds: list[int] = random.randint(np.iinfo(np.int32).max, size=self.n_estimators).tolist()
         return seeds
 
@@ -257,6 +258,7 @@ class BudgetForestClassifier(PricedClassifier):
 
 
 def _knob(forest: Forest, impurity: Impurity) -> dict[str, Any]:
+    """Return the knob of a forest: its number of trees, and alpha if the impurity has one."""
     knob: dict[str, Any] = {"trees": len(forest.roots)}
     if isinstance(impurity, ThresholdPairs):
         knob = {"alpha": float(impurity.alpha), **knob}

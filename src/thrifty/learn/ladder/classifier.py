@@ -76,6 +76,7 @@ class LadderClassifier(PricedClassifier, Ladder):
     def _stopping_loss(
         self, scores: NDArray[np.float64], uncertainty: NDArray[np.float64], y: NDArray[Any]
     ) -> NDArray[np.float64]:
+        """Return half the error plus half the uncertainty, which is the steadier half."""
         # Half the error, half its calibrated estimate: on few rows, errors alone are too noisy.
         error = scores.argmax(axis=1) != y
         return np.asarray((uncertainty + error) / 2)

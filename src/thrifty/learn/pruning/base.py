@@ -122,6 +122,7 @@ class ForestPruner(PricedClassifier):
     def _measure(
         self, data: PruningData, forests: Iterable[tuple[Knob, Forest]]
     ) -> Iterator[Point]:
+        """Yield the point of the constant, then of each pruned forest."""
         # One at a time, without outputs: thousands of forests together may not fit in memory.
         yield Point.measure(self._predictor_of(data.constant, data.train, {}), data.billed)
         for knob, forest in forests:
