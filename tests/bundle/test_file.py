@@ -229,14 +229,15 @@ def test_valid_json_is_read():
         (b"{} {}", "not valid JSON"),
         (b"[" * 100_000, "not valid JSON"),
         (b'{"a":' * 100_000, "not valid JSON"),
-        (b"9" * 10_000, "not valid JSON"),
+        (b"9" * 10_000, "not a finite number"),
         (b"[" * 100 + b"]" * 100, "more than 64 levels"),
         (b'{"a": 1, "b": 2, "a": 1}', "the key 'a' twice"),
         (b"NaN", "not a finite number"),
         (b"[-Infinity]", "not a finite number"),
         (b"1e999", "not a finite number"),
+        (b'{"limit": ' + b"9" * 400 + b"}", "not a finite number"),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_invalid_json_is_refused(text, message):
     with pytest.raises(BundleError, match=message):

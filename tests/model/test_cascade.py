@@ -205,6 +205,14 @@ def test_a_table_of_other_width_is_refused():
 # --- files, copies and mistakes ----------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "given", [{"ends": [0.5]}, {"ends": [1], "low": [0.0, 1.0]}, {"ends": [1], "high": [[1.0]]}]
+)
+def test_ends_and_thresholds_that_do_not_fit_are_refused(given):
+    with pytest.raises(DataError, match="cascade"):
+        Cascade.of(stumps(1.0), **given)
+
+
 @pytest.mark.parametrize("link", ["sum", "softmax"])
 def test_a_file_gives_back_the_same_model(link, tmp_path):
     _, cascade, X = draw(7, link)

@@ -91,9 +91,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> from thrifty.bundle import Predictor, Schema, describe
     >>> from thrifty.costs import Prices
     >>> from thrifty.model import Forest
-    >>> from thrifty.model.forest.nodes import empty_nodes
-    >>> none = np.zeros(0, dtype=np.int64)
-    >>> constant = Forest(empty_nodes(0), np.zeros((0, 1)), none, none, np.array([4.5]), "sum", 1)
+    >>> constant = Forest.constant([4.5], "sum", n_features=1)
     >>> predictor = Predictor(constant, Schema.of([[0.0]]), Prices([1.0]).bind(1))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     predictor.save(f"{folder}/constant.thrifty")
@@ -123,9 +121,7 @@ def load(path: str | os.PathLike[str]) -> Predictor:
     >>> from thrifty.bundle import Predictor, Schema, load
     >>> from thrifty.costs import Prices
     >>> from thrifty.model import Forest
-    >>> from thrifty.model.forest.nodes import empty_nodes
-    >>> none = np.zeros(0, dtype=np.int64)
-    >>> constant = Forest(empty_nodes(0), np.zeros((0, 1)), none, none, np.array([4.5]), "sum", 1)
+    >>> constant = Forest.constant([4.5], "sum", n_features=1)
     >>> predictor = Predictor(constant, Schema.of([[0.0]]), Prices([1.0]).bind(1))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     predictor.save(f"{folder}/constant.thrifty")
@@ -220,7 +216,8 @@ def parse_json(data: bytes) -> Any:
     Raises
     ------
     BundleError
-        If it is not JSON, has a key twice, a number that is not finite, or too many levels.
+        If it is not JSON, has a key twice, a number that is not finite or too large for a float, or
+        too many levels.
 
     Examples
     --------
@@ -244,10 +241,18 @@ def parse_json(data: bytes) -> Any:
             raise BundleError(f"the header holds {text[:20]}, which is not a finite number")
         return value
 
+    def integer(text: str) -> int:
+        finite(text)  # what is computed with it later must fit into a float
+        return int(text)
+
     try:
         text = data.decode("utf-8")
         plain = json.loads(
-            text, object_pairs_hook=unique, parse_float=finite, parse_constant=finite
+            text,
+            object_pairs_hook=unique,
+            parse_float=finite,
+            parse_int=integer,
+            parse_constant=finite,
         )
     except (ValueError, RecursionError) as error:
         if isinstance(error, BundleError):
@@ -295,7 +300,7 @@ def _check_array_name(name: str) -> None:
 
 
 def _read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Read a model file; a missing or unreadable one is a BundleError that names it."""
+    """Read a model file; BundleError if it is not a regular file, or too large."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise BundleError("this is not a regular file")  # reading a pipe would never end
     if os.path.getsize(path) > archive.MAX_FILE:

@@ -41,7 +41,10 @@ def baselines(
     metric: Metric,
     budget: float,
 ) -> Iterator[Baseline]:
-    """Train the baselines and measure them on the test set.
+    """Train clones of the learner and yield each baseline, measured on the test set.
+
+    The first two are one model, billed for all features and for those that its rows use. The third,
+    on the cheapest features, is left out if the budget buys none of them or all of them.
 
     Parameters
     ----------

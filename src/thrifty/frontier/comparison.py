@@ -151,7 +151,7 @@ class Comparison:
         return tuple(self._difference(i, j) for i, j in combinations(order, 2))
 
     def difference(self, first: str, second: str) -> Difference:
-        """Return the paired difference of the areas of two learners."""
+        """Return the paired difference of the areas, first minus second; DataError if unknown."""
         unknown = [name for name in (first, second) if name not in self.learners]
         if unknown:
             raise DataError(f"learner: no {unknown}; there are {', '.join(self.learners)}")

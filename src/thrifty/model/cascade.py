@@ -120,8 +120,10 @@ class Cascade(Frozen):
         DataError
             If the blocks are not those of the forest, or a threshold is unfit.
         """
-        blocks = np.asarray(ends, dtype=np.int64)
-        bounds = [np.broadcast_to(np.asarray(x, dtype=float), blocks.shape) for x in (low, high)]
+        blocks = np.asarray(ends)
+        blocks = blocks.astype(np.int64) if blocks.dtype.kind in "iu" else blocks
+        bounds = [np.asarray(bound, dtype=float) for bound in (low, high)]
+        bounds = [np.full(blocks.shape, bound) if bound.ndim == 0 else bound for bound in bounds]
         raise_all(DataError, "cascade", list(_problems(forest, blocks, *bounds)))
         return cls(forest, blocks, *bounds)
 

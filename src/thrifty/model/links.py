@@ -22,6 +22,9 @@ LINKS = ("sum", "sigmoid", "hinge", "softmax", "mean", "vote")
 def apply_link(link: str, raw: Floats) -> Floats:
     """Return the scores of outputs `raw` (n, k): values (n,) for "sum", else probabilities (n, K).
 
+    One output of "sigmoid" or "hinge" gives two columns. Outputs of "mean" and "vote" are
+    probabilities already: `raw` itself is returned, not a copy.
+
     Examples
     --------
     >>> import numpy as np

@@ -110,7 +110,13 @@ def _tree(grown: Any, places: NDArray[np.int64]) -> SourceTree:
 
 
 def read_scikit_learn(estimator: Any) -> Source:
-    """Read a fitted estimator of one of `KINDS`."""
+    """Return the forest, columns and classes of a fitted estimator, one of `KINDS`.
+
+    Raises
+    ------
+    DataError
+        If it is not fitted, predicts several outputs, or has a loss that a `Forest` cannot express.
+    """
     name = type(estimator).__name__
     try:
         check_is_fitted(estimator)

@@ -61,7 +61,11 @@ class BoostingSettings:
     def boost(
         self, train: TrainingSet, binned: Binned, features: NDArray[np.int64] | None = None
     ) -> Forest:
-        """Boost trees at no penalty; they read only `features` if those are given."""
+        """Boost all `n_estimators` trees without a penalty and return them frozen; draws nothing.
+
+        The trees read only `features`, column indices, if given; if it is empty, the forest is a
+        constant.
+        """
         grower = Grower(
             binned,
             Purchases(train.prices, len(train), "model"),

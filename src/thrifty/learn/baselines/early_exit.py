@@ -272,7 +272,11 @@ class _ProximityExits:
     top_scores: Floats
 
     def model(self, knob: Knob) -> Frozen:
-        """Return the cascade for one slack."""
+        """Return the cascade in which a row leaves if it is below the top by more than the slack.
+
+        A slack of None gives a cascade without thresholds. An ensemble without trees is returned
+        as it is.
+        """
         if not len(self.forest.roots):
             return self.forest
         if knob["slack"] is None:

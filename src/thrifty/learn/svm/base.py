@@ -60,7 +60,11 @@ class FullSVM:
     def freeze(
         self, reduced: ReducedSet, Z: Floats, y: NDArray[np.int64], weight: Floats | None
     ) -> KernelMachine:
-        """Join a reduced set with the encoding, and calibrate its probabilities on rows (Z, y)."""
+        """Return the frozen model of a reduced set; its pairwise slopes are fitted to rows (Z, y).
+
+        `Z` (n, q) holds encoded rows, `y` class codes. If the kernel ignores zeros, encoded columns
+        that are 0 in every vector are dropped, so that they are never bought.
+        """
         kernel, vectors, encoding = self.svm.kernel, reduced.vectors, self.encoding
         decisions = kernel.matrix(Z, vectors) @ reduced.coefficients + reduced.intercepts
         slopes = fit_pairwise_slopes(decisions, y, self.svm.n_classes, weight)

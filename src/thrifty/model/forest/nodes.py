@@ -70,7 +70,11 @@ def audit_forest(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
 
 
 def _array_problems(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> list[str]:
-    """Return what is wrong with entries, types and shapes."""
+    """Return what is wrong with the entries and arrays of a forest, apart from the trees.
+
+    Names, types and shapes are checked first; if these are right, also that link, outputs and
+    values fit together and are finite.
+    """
     problems = []
     if set(plain) != {"link", "n_features"}:
         problems.append(f"expected the entries link and n_features, got {sorted(map(str, plain))}")

@@ -273,7 +273,11 @@ class NeighborState(SequentialState):
             self.next_feature = self._choose(near, near_scores)
 
     def _choose(self, near: NDArray[np.intp], near_scores: Floats) -> int:
-        """Return the feature with the largest estimate less its price (eqs. 2.3 and 2.5)."""
+        """Return the next feature: largest estimate minus weighted price (eqs. 2.3 and 2.5).
+
+        `near` holds the indices of the near rows, `near_scores` (len(near), c) their scores on
+        what is bought. A model that is not adaptive takes the next feature in `order`.
+        """
         model = self._model
         if not model.adaptive:
             return int(model.order[len(self.bought)])
