@@ -34,12 +34,13 @@ def test_the_path_gives_the_cut_at_every_penalty_in_between():
     breakpoints = 0
     for seed in range(200):
         pruning = Case(seed).pruning
-        ends = np.append(np.unique(pruning.penalties[pruning.penalties < np.inf]), 0.0)
+        penalties = pruning.solve_path()[0]
+        ends = np.append(np.unique(penalties[penalties < np.inf]), 0.0)
         ends = np.unique(ends)
         breakpoints += len(ends) - 1
         for penalty in [*((ends[1:] + ends[:-1]) / 2), ends[-1] + 1.0]:
             np.testing.assert_array_equal(
-                pruning.penalties > penalty, pruning.solve(penalty), err_msg=f"{seed} {penalty}"
+                penalties > penalty, pruning.solve(penalty), err_msg=f"{seed} {penalty}"
             )
     assert breakpoints > 200
 
@@ -47,7 +48,7 @@ def test_the_path_gives_the_cut_at_every_penalty_in_between():
 def test_prunings_are_nested_and_keep_parents():
     for seed in range(100):
         case = Case(seed)
-        penalties = case.pruning.penalties
+        penalties = case.pruning.solve_path()[0]
         for h, child in enumerate(case.forest.nodes["child"]):
             if child != h:
                 assert penalties[child] <= penalties[h]
@@ -60,11 +61,11 @@ def test_prunings_are_nested_and_keep_parents():
 def test_the_bill_below_each_breakpoint_is_that_of_the_pruning():
     for seed in range(60):
         case = Case(seed)
-        rates, bills = case.pruning.breakpoints()
+        penalties, rates, bills = case.pruning.solve_path()
         below = np.append(rates[1:], 0.0)[: len(rates)]
         assert np.all(np.diff(rates) < 0) and np.all(np.diff(bills) >= 0)
         for penalty, bill in zip(below, bills, strict=True):
-            forest = prune(case.forest, case.pruning.penalties > penalty)
+            forest = prune(case.forest, penalties > penalty)
             due = case.prices.bill(forest.used(case.bill_X), forest.evaluations(case.bill_X))
             assert bill == pytest.approx(due.mean(), abs=1e-9)
 
@@ -72,7 +73,7 @@ def test_the_bill_below_each_breakpoint_is_that_of_the_pruning():
 def test_what_is_free_stays_at_the_largest_penalty():
     for seed in range(40):
         pruning = Case(seed).pruning
-        np.testing.assert_array_equal(pruning.solve(1e308), pruning.penalties == np.inf)
+        np.testing.assert_array_equal(pruning.solve(1e308), pruning.solve_path()[0] == np.inf)
 
 
 def test_a_problem_with_too_many_arcs_is_refused(monkeypatch):
@@ -103,7 +104,7 @@ def test_errors_that_swing_along_a_deep_path_do_not_overflow():
     weight = np.append(np.ones(2 * levels), 1e6)
     gain, unit = node_gains(forest, X, codes, weight)
     pruning = ClosureProblem.of(forest, gain, unit, X, Prices([1.0]).bind(1))
-    np.testing.assert_array_equal(pruning.penalties > 0, ~is_leaf(forest.nodes))
+    np.testing.assert_array_equal(pruning.solve_path()[0] > 0, ~is_leaf(forest.nodes))
 
 
 def test_a_split_that_no_row_reaches_saves_nothing():
@@ -119,7 +120,7 @@ def test_a_split_that_no_row_reaches_saves_nothing():
     assert not reached.all() and not gain[~reached].any()
     # Rows that pay may pass splits that no row has judged.
     pruning = ClosureProblem.of(forest, gain, unit, X, Prices().bind(2))
-    assert not (pruning.penalties[~reached] > 0).any()
+    assert not (pruning.solve_path()[0][~reached] > 0).any()
 
 
 def test_weights_are_repetitions():

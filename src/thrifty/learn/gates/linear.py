@@ -261,7 +261,7 @@ class LinearPair(GatePair):
 
     @cached_property
     def cost(self) -> float:
-        """Return the penalty of the objective: norms times penalty and price, plus the ridge."""
+        """Penalty of the objective: norms times penalty and price, plus half the ridge."""
         trainer = self._trainer
         return trainer.norm.value(self.coef) + 0.5 * trainer.ridge * float(
             np.square(self.coef).sum()

@@ -57,7 +57,7 @@ class PruningPath:
     @classmethod
     def solve(cls, forest: Forest, problem: ClosureProblem) -> Self:
         """Solve for every penalty at once."""
-        return cls(forest, problem.penalties, *problem.breakpoints())
+        return cls(forest, *problem.solve_path())
 
     def penalty_below(self, number: int) -> float:
         """Return the smallest penalty of the pruning that a breakpoint ends."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +32,7 @@ __all__ = ["ClosureProblem", "as_mean", "node_gains", "prune"]
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 # Sums of worth, and sums of costs, stay below 2 to this power.
 BITS = 60
@@ -43,7 +43,7 @@ MAX_DEPTH = 64
 
 @dataclass(frozen=True, eq=False)
 class ClosureProblem:
-    """A closure problem; `solve` and `penalties` say which nodes of the forest to keep.
+    """A closure problem; `solve` and `solve_path` say which nodes of the forest to keep.
 
     Attributes
     ----------
@@ -124,29 +124,28 @@ class ClosureProblem:
         weight = self.worth * fine - cost
         return self.spread(best_closure(self.parent, self.first, self.head, weight))
 
-    @cached_property
-    def rates(self) -> NDArray[np.float64]:
-        """Penalty from which on each split, then each pay node, is left out: the whole path."""
-        rates = all_closures(self.parent, self.first, self.head, self.worth, self.cost)
-        return np.asarray(rates * (self.worth_unit / self.cost_unit))
+    def solve_path(self) -> tuple[Floats, Floats, Floats]:
+        """Solve for every penalty at once.
 
-    @property
-    def penalties(self) -> NDArray[np.float64]:
-        """Penalty from which on each node of the forest is pruned; 0 for leaves."""
-        return np.append(self.rates[: len(self.parent)], 0.0)[self.number]
-
-    def breakpoints(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the penalties at which the best pruning changes, and the mean bill below each.
-
-        The price of passing a split is on no bill.
+        Returns
+        -------
+        penalties : array of shape (nodes,)
+            Penalty from which on each node of the forest is pruned; 0 for leaves.
+        breakpoints : array of shape (k,)
+            Penalties at which the best pruning changes, decreasing.
+        bills : array of shape (k,)
+            Mean bill just below each breakpoint; the price of passing a split is on no bill.
         """
-        order = np.argsort(-self.rates, kind="stable")
-        rates = self.rates[order]
+        rates = all_closures(self.parent, self.first, self.head, self.worth, self.cost)
+        rates = np.asarray(rates * (self.worth_unit / self.cost_unit))
+        penalties = np.append(rates[: len(self.parent)], 0.0)[self.number]
+        order = np.argsort(-rates, kind="stable")
+        rates = rates[order]
         last = np.flatnonzero(np.append(rates[1:] != rates[:-1], True)) if len(rates) else order
         billed = self.cost.copy()
         billed[: len(self.steps)] -= self.steps
         bills = np.cumsum(billed[order])[last].astype(np.float64) * self.cost_unit
-        return rates[last], bills
+        return penalties, rates[last], bills
 
     def value(self, keep: Mask, penalty: float) -> float:
         """Return the error that a pruning saves, minus penalty times its cost."""
