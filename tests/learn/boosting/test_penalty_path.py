@@ -1,4 +1,4 @@
-"""The path: operating points from the constant up, each as good and as dear as it says."""
+"""The path: operating points from the constant up, each as good and as expensive as it says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The path: operating points from the constant up, each as good and as dear as it says."""
+"""The validation tracker hands over scores and bills of each checkpoint where they are small."""
 
 from __future__ import annotations
 
@@ -8,30 +8,8 @@ import pytest
 from thrifty import Prices
 from thrifty.learn import (
     GreedyMiserClassifier,
-    GreedyMiserRanker,
-    GreedyMiserRegressor,
     LadderClassifier,
 )
-
-PRICES = Prices([1, 2, 1, 0.5, 3, 1], groups={"lab": [4, 5]}, shared={"lab": 2.0}, evaluation=0.01)
-SETTINGS = {"prices": PRICES, "n_estimators": 25, "min_samples_leaf": 5, "learning_rate": 0.3}
-MODELS = {
-    "regressor": GreedyMiserRegressor(**SETTINGS),
-    "example": GreedyMiserRegressor(**SETTINGS, charge="example"),
-    "two classes": GreedyMiserClassifier(**SETTINGS),
-    "classes": GreedyMiserClassifier(**SETTINGS),
-    "hinge": GreedyMiserClassifier(**SETTINGS, loss="squared_hinge"),
-    "ranker": GreedyMiserRanker(**SETTINGS),
-}
-
-
-def draw(name, seed, n=250):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 6))
-    value = X[:, 0] + np.where(X[:, 1] > 0, X[:, 2], X[:, 4]) + rng.normal(scale=0.3, size=n)
-    if name in ("regressor", "example"):
-        return X, value
-    return X, np.digitize(value, [0.0] if name == "two classes" else [-0.8, 0.8])
 
 
 @pytest.mark.parametrize("learner", [GreedyMiserClassifier, LadderClassifier])
