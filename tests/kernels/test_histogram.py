@@ -7,10 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.kernels.hist_tree import totals
 from thrifty.kernels.histogram import (
-    COUNT_BITS,
-    COUNT_MASK,
     SUM_BITS,
     WIDE_BITS,
     add_rows,
@@ -18,8 +15,8 @@ from thrifty.kernels.histogram import (
     node_sums,
     quantize,
     subtract,
-    unpack,
 )
+from thrifty.kernels.splits import COUNT_BITS, unpack
 
 WHOLE = st.lists(st.integers(-(2**20), 2**20), min_size=1, max_size=50)
 # Boosting stops long before residuals are too small for a quantum of theirs to be a float.
@@ -32,7 +29,7 @@ def unpacked(quanta):
     """Target and weight of each row in quanta."""
     if len(quanta) == 2:
         return quanta[0], quanta[1]
-    return quanta[0] >> COUNT_BITS, quanta[0] & COUNT_MASK
+    return quanta[0] >> COUNT_BITS, quanta[0] & ((1 << COUNT_BITS) - 1)
 
 
 @given(WHOLE, st.integers(-200, 200))
@@ -100,12 +97,15 @@ def test_histograms_add_up_exactly_in_any_order(rows):
         order = np.random.default_rng(0).permutation(len(rows)).astype(np.uint32)
         hist = np.empty((1, len(quanta), 1, 256), dtype=np.int64)
         ordered = np.ascontiguousarray(quanta[:, order])
-        add_rows(bins, order, ordered, np.arange(1), np.array([255]), hist[0])
+        count = len(order)
+        add_rows(
+            bins, order, ordered, 0, count, np.arange(1), 0, 1, np.array([255]), hist, 0
+        )
         here, heft = unpacked(quanta)
         for b in range(5):
             inside = bins[0] == b
             sums = sum(here[inside].tolist()), sum(heft[inside].tolist())
-            assert unpack(hist, 0, 0, b) == sums
+            assert tuple(unpack(hist, 0, 0, b).values()) == sums
 
 
 def test_an_outlier_costs_the_other_rows_little():
@@ -127,15 +127,15 @@ def test_a_table_too_long_for_the_packed_count_gets_two_planes():
     assert len(quantize(short)[0]) == 1
     quanta, units = quantize(long)
     assert len(quanta) == 2
-    assert totals(quanta)[1] * units[1] == 1 << COUNT_BITS
+    assert quanta[1].sum() * units[1] == 1 << COUNT_BITS
 
 
 def grown_tree():
     """A root with leaf 1 (rows 4, 0) and split 2, whose leaves 3 and 4 have rows 2 and 1, 3."""
     rows = np.array([4, 0, 2, 1, 3], dtype=np.uint32)
     first, last = np.array([0, 0, 2, 2, 3]), np.array([5, 2, 5, 3, 5])
-    left = np.array([1, -1, 3, -1, -1])
-    return rows, first, last, left, 5
+    left = np.array([1, -1, 3, -1, -1], dtype=np.int32)
+    return rows, first, last, left
 
 
 def test_a_sibling_is_the_parent_minus_the_child():
@@ -149,8 +149,8 @@ def test_a_sibling_is_the_parent_minus_the_child():
         for slot, part in enumerate([range(10), range(30), range(10, 30)]):
             rows = np.array(part, dtype=np.uint32)
             ordered = np.ascontiguousarray(quanta[:, rows])
-            add_rows(bins, rows, ordered, features, width, hist[slot])
-        subtract(hist, 0, 1, features, width)
+            add_rows(bins, rows, ordered, 0, len(rows), features, 0, 6, width, hist, slot)
+        subtract(hist, 0, 1, features, 0, 6, width)
         np.testing.assert_array_equal(hist[1], hist[2])
 
 

@@ -2,9 +2,8 @@
 
 The raw gain is stored for every open leaf and feature. The next split has the largest raw gain
 minus the price that is still unpaid, and prices are looked up again after each purchase, so that
-a feature or a group bought in one leaf is free in all others at once. `Growth` holds the growing
-tree as arrays; nodes are numbered in the order in which they are created, and siblings are
-neighbors.
+a feature or a group bought in one leaf is free in all others at once. Nodes are numbered in the
+order in which they are created, and siblings are neighbors.
 
 Prices are charged per model (`due`: one price per feature, paid by the first split) or per example
 (`own` and `shared`, per unit of weight of the rows that have not paid yet).
@@ -12,309 +11,454 @@ Prices are charged per model (`due`: one price per feature, paid by the first sp
 
 from __future__ import annotations
 
-from collections import namedtuple
-
-import numpy as np
-
-from thrifty.kernels.binning import MISSING
-from thrifty.kernels.histogram import COUNT_BITS, COUNT_MASK, add_rows, subtract, unpack
-from thrifty.kernels.jit import jit
-from thrifty.kernels.splits import best_cut, best_subset, category_order
-
-__all__ = ["Growth", "advance", "expand", "plant"]
-
-Growth = namedtuple(
-    "Growth",
-    # the table, the features worth a look, the targets
-    "bins categorical width active quanta units "
-    # rows of each node: rows[first:last]; quanta in that order; room to partition
-    "rows ordered spare first last "
-    # the tree: left child or -1, feature, what goes left by bin; open leaves have a slot >= 0
-    "depth left feature goes_left cut slot count "
-    # per open leaf and feature
-    "hist total gain bin missing_left unpaid group_unpaid "
-    # prices in units of gain, and what is paid: by the model, or by each row (owed: by how many)
-    "own shared group due bought paid group_paid owed group_owed "
-    # limits: depth, weight of a leaf in quanta, gain below which nothing is split
-    "max_depth lightest floor",
+import cython
+from cython.cimports.thrifty.kernels.growth import Candidates, Growth, Prices, Table, Targets, Tree
+from cython.cimports.thrifty.kernels.histogram import add_rows, subtract
+from cython.cimports.thrifty.kernels.splits import (
+    Cut,
+    best_cut,
+    best_subset,
+    category_order,
+    unpack,
 )
 
+__all__ = ["advance", "expand", "plant"]
 
-@jit
-def plant(growth):
+_COUNT_BITS = cython.declare(cython.int, 22)
+_COUNT_MASK = cython.declare(cython.longlong, (1 << 22) - 1)
+_MISSING = cython.declare(cython.int, 255)
+
+
+def plant(growth: Growth):
     """Make the root; its features are still to be expanded."""
-    n = len(growth.rows)
+    with cython.nogil:
+        make_root(growth, growth.tree, growth.targets, growth.prices)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def make_root(growth: Growth, tree: Tree, targets: Targets, prices: Prices) -> cython.void:
+    """All rows in one open leaf, with its sums and what its rows have not paid."""
+    n = tree.rows.shape[0]
     for i in range(n):
-        growth.rows[i] = i
-    growth.ordered[:] = growth.quanta
-    growth.left[:] = -1
-    growth.slot[:] = -1
-    growth.count[0], growth.count[1] = 1, 1
-    growth.first[0], growth.last[0], growth.depth[0], growth.slot[0] = 0, n, 0, 0
-    growth.total[0, 0], growth.total[0, 1] = totals(growth.quanta)
-    if len(growth.paid):
-        growth.unpaid[0] = growth.owed
-        growth.group_unpaid[0] = growth.group_owed
+        tree.rows[i] = i
+    for plane in range(targets.quanta.shape[0]):
+        total: cython.longlong = 0
+        for i in range(n):
+            targets.ordered[plane, i] = targets.quanta[plane, i]
+            total += targets.quanta[plane, i]
+        growth.candidates.total[0, plane] = total
+    if targets.quanta.shape[0] == 1:
+        packed = growth.candidates.total[0, 0]
+        growth.candidates.total[0, 0] = packed >> _COUNT_BITS
+        growth.candidates.total[0, 1] = packed & _COUNT_MASK
+    tree.nodes = tree.slots = 1
+    tree.left[0], tree.depth[0], tree.slot[0] = -1, 0, 0
+    tree.first[0], tree.last[0] = 0, n
+    if prices.by_row:
+        for j in range(prices.owed.shape[0]):
+            prices.unpaid[0, j] = prices.owed[j]
+        for g in range(prices.group_owed.shape[0]):
+            prices.group_unpaid[0, g] = prices.group_owed[g]
 
 
-@jit
-def totals(quanta):
-    """Target and weight of all rows, in quanta."""
-    if len(quanta) == 2:
-        return quanta[0].sum(), quanta[1].sum()
-    packed = quanta[0].sum()
-    return packed >> COUNT_BITS, packed & COUNT_MASK
+def expand(
+    growth: Growth, parent: cython.Py_ssize_t, first: cython.Py_ssize_t, last: cython.Py_ssize_t
+):
+    """Raw gains of features[first:last] in the children of `parent` (-1: in the root)."""
+    with cython.nogil:
+        expand_children(growth, parent, first, last)
 
 
-@jit
-def expand(growth, parent, first, last):
-    """Raw gains of active[first:last] in the children of `parent` (-1: in the root)."""
-    features = growth.active[first:last]
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def expand_children(
+    growth: Growth, parent: cython.Py_ssize_t, first: cython.Py_ssize_t, last: cython.Py_ssize_t
+) -> cython.void:
+    """Count the smaller child, subtract for its sibling, and rate the splits of both."""
     if parent < 0:
-        count_node(growth, 0, features)
-        rate(growth, 0, features)
+        count_node(growth, 0, first, last)
+        rate(growth, growth.candidates, 0, first, last)
         return
-    small, large = by_size(growth, parent)
-    count_node(growth, small, features)
-    subtract(growth.hist, growth.slot[small], growth.slot[large], features, growth.width)
-    if len(growth.paid):
-        count_unpaid(growth, parent, small, large, features)
-    rate(growth, small, features)
-    rate(growth, large, features)
+    small = smaller_child(growth.tree, parent)
+    large = 2 * growth.tree.left[parent] + 1 - small
+    count_node(growth, small, first, last)
+    subtract(
+        growth.candidates.hist, growth.tree.slot[small], growth.tree.slot[large],
+        growth.candidates.features, first, last, growth.table.width,
+    )  # fmt: skip
+    if growth.prices.by_row:
+        count_unpaid(growth, growth.prices, parent, small, large, first, last)
+    rate(growth, growth.candidates, small, first, last)
+    rate(growth, growth.candidates, large, first, last)
 
 
-@jit
-def count_node(growth, node, features):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def count_node(
+    growth: Growth, node: cython.Py_ssize_t, first: cython.Py_ssize_t, last: cython.Py_ssize_t
+) -> cython.void:
     """Histogram of the rows of `node`."""
-    rows = slice(growth.first[node], growth.last[node])
-    out = growth.hist[growth.slot[node]]
-    ordered = growth.ordered[:, rows]
-    add_rows(growth.bins, growth.rows[rows], ordered, features, growth.width, out)
+    add_rows(
+        growth.table.bins, growth.tree.rows, growth.targets.ordered,
+        growth.tree.first[node], growth.tree.last[node],
+        growth.candidates.features, first, last, growth.table.width,
+        growth.candidates.hist, growth.tree.slot[node],
+    )  # fmt: skip
 
 
-@jit
-def by_size(growth, parent):
-    """Children of `parent`, the one with fewer rows first."""
-    left = growth.left[parent]
-    if growth.last[left] - growth.first[left] <= growth.last[left + 1] - growth.first[left + 1]:
-        return left, left + 1
-    return left + 1, left
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def smaller_child(tree: Tree, parent: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """The child of `parent` with fewer rows, the left one if they have as many."""
+    left = tree.left[parent]
+    rows_left = tree.last[left] - tree.first[left]
+    rows_right = tree.last[left + 1] - tree.first[left + 1]
+    return left if rows_left <= rows_right else left + 1
 
 
-@jit
-def rate(growth, node, features):
-    """Best split of `node` on each of the features."""
-    slot = growth.slot[node]
-    total, weight = growth.total[node, 0], growth.total[node, 1]
-    scale = growth.units[0] * growth.units[0] / growth.units[1]
-    for feature in features:
-        if growth.categorical[feature]:
-            gain, place = best_subset(growth.hist, slot, feature, total, weight, growth.lightest)
-            missing_left = False
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def rate(
+    growth: Growth,
+    candidates: Candidates,
+    node: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> cython.void:
+    """Best split of `node` on each of features[first:last]."""
+    slot, lightest = growth.tree.slot[node], growth.lightest
+    total, weight = candidates.total[node, 0], candidates.total[node, 1]
+    scale = growth.targets.target_unit * growth.targets.target_unit / growth.targets.weight_unit
+    for k in range(first, last):
+        feature = candidates.features[k]
+        if growth.table.categorical[feature]:
+            cut = best_subset(candidates.hist, slot, feature, total, weight, lightest)
         else:
-            gain, place, missing_left = best_cut(
-                growth.hist, slot, feature, growth.width[feature], total, weight, growth.lightest
-            )
-        growth.gain[node, feature] = gain * scale
-        growth.bin[node, feature] = place
-        growth.missing_left[node, feature] = missing_left
+            width = growth.table.width[feature]
+            cut = best_cut(candidates.hist, slot, feature, width, total, weight, lightest)
+        candidates.gain[node, feature] = cut.gain * scale
+        candidates.cut[node, feature] = cut.place
+        candidates.missing_left[node, feature] = cut.missing_left
 
 
-@jit
-def advance(growth, inline_work):
+def advance(growth: Growth, inline_work: cython.longlong):
     """Split until a node's children need more than `inline_work` bin updates; -1 when grown.
 
     The caller expands the children of the node returned, feature by feature on as many threads
     as it likes, and calls again.
     """
-    while True:
-        full = growth.count[0] + 2 > len(growth.left)  # as many leaves as there is room for
-        node, feature = (-1, -1) if full else choose(growth)
-        if node < 0:
+    node: cython.Py_ssize_t
+    with cython.nogil:
+        node = advance_tree(growth, growth.tree, inline_work)
+    return node
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def advance_tree(growth: Growth, tree: Tree, inline_work: cython.longlong) -> cython.Py_ssize_t:
+    """See `advance`."""
+    features = growth.candidates.features.shape[0]
+    while tree.nodes + 2 <= tree.left.shape[0]:  # else there are as many leaves as there is room
+        best = choose(growth, growth.candidates, tree)
+        if best.node < 0:
             return -1
-        split(growth, node, feature)
-        pay(growth, node, feature)
-        if growth.depth[node] + 1 < growth.max_depth:
-            small, large = by_size(growth, node)
-            count_group_unpaid(growth, node, small, large)
-            work = (growth.last[small] - growth.first[small]) * len(growth.active)
-            if work > inline_work:
-                return node
-            expand(growth, node, 0, len(growth.active))
+        split(growth, tree, best.node, best.feature)
+        pay(growth, growth.prices, best.node, best.feature)
+        if tree.depth[best.node] + 1 < growth.max_depth:
+            small = smaller_child(tree, best.node)
+            if growth.prices.by_row:
+                count_group_unpaid(growth, growth.prices, best.node, small)
+            if (tree.last[small] - tree.first[small]) * features > inline_work:
+                return best.node
+            expand_children(growth, best.node, 0, features)
+    return -1
 
 
-@jit
-def choose(growth):
-    """Open leaf and feature with the largest raw gain minus unpaid price; -1 where none pays."""
-    best, best_node, best_feature = growth.floor, -1, -1
-    for node in range(growth.count[0]):
-        if growth.slot[node] < 0:
+# The next split; node -1 if none pays.
+Choice = cython.struct(node=cython.Py_ssize_t, feature=cython.Py_ssize_t)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def choose(growth: Growth, candidates: Candidates, tree: Tree) -> Choice:
+    """Open leaf and feature with the largest raw gain minus unpaid price."""
+    best: cython.double = growth.floor
+    choice = Choice(-1, -1)
+    for node in range(tree.nodes):
+        if tree.slot[node] < 0:
             continue
-        for feature in growth.active:
-            gain = growth.gain[node, feature]
+        for k in range(candidates.features.shape[0]):
+            feature = candidates.features[k]
+            gain: cython.double = candidates.gain[node, feature]
             if gain > best:
-                gain -= price_of(growth, node, feature)
+                gain -= price_of(growth.prices, node, feature)
                 if gain > best:
-                    best, best_node, best_feature = gain, node, feature
-    return best_node, best_feature
+                    best = gain
+                    choice = Choice(node, feature)
+    return choice
 
 
-@jit
-def price_of(growth, node, feature):
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def price_of(
+    prices: Prices, node: cython.Py_ssize_t, feature: cython.Py_ssize_t
+) -> cython.double:
     """What splitting `node` on `feature` would cost now, in units of gain."""
-    if len(growth.paid) == 0:
-        return growth.due[feature]
-    price = growth.own[feature] * growth.unpaid[node, feature]
-    group = growth.group[feature]
-    return price + growth.shared[group] * growth.group_unpaid[node, group] if group >= 0 else price
-
-
-@jit
-def pay(growth, node, feature):
-    """Buy `feature`, and the entry to its group, for the model or for the rows of `node`."""
-    growth.bought[feature] = 1
-    group = growth.group[feature]
-    if len(growth.paid) == 0:
-        growth.due[feature] = 0.0
-        for other in range(len(growth.bins)):
-            if group >= 0 and growth.group[other] == group and not growth.bought[other]:
-                growth.due[other] = growth.own[other]
-        return
-    growth.owed[feature] -= collect(growth, node, growth.paid[feature])
+    if not prices.by_row:
+        return prices.due[feature]
+    price = prices.own[feature] * prices.unpaid[node, feature]
+    group = prices.group[feature]
     if group >= 0:
-        growth.group_owed[group] -= collect(growth, node, growth.group_paid[group])
+        price += prices.shared[group] * prices.group_unpaid[node, group]
+    return price
 
 
-@jit
-def collect(growth, node, paid):
-    """Mark the rows of `node` as paid; return the weight of those that were not."""
-    weight = weigh_unpaid(growth, node, paid)
-    for i in range(growth.first[node], growth.last[node]):
-        paid[growth.rows[i]] = 1
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def pay(
+    growth: Growth, prices: Prices, node: cython.Py_ssize_t, feature: cython.Py_ssize_t
+) -> cython.void:
+    """Buy `feature`, and the entry to its group, for the model or for the rows of `node`."""
+    prices.bought[feature] = 1
+    group = prices.group[feature]
+    if prices.by_row:
+        prices.owed[feature] -= collect(growth, node, prices.paid, feature)
+        if group >= 0:
+            prices.group_owed[group] -= collect(growth, node, prices.group_paid, group)
+        return
+    prices.due[feature] = 0.0
+    if group >= 0:
+        for other in range(prices.group.shape[0]):
+            if prices.group[other] == group and not prices.bought[other]:
+                prices.due[other] = prices.own[other]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def collect(
+    growth: Growth,
+    node: cython.Py_ssize_t,
+    paid: cython.uchar[:, ::1],
+    bill: cython.Py_ssize_t,
+) -> cython.longlong:
+    """Mark the rows of `node` in paid[bill]; return the weight of those that were not."""
+    weight = weigh_unpaid(growth.tree, growth.targets, node, paid, bill)
+    for i in range(growth.tree.first[node], growth.tree.last[node]):
+        paid[bill, growth.tree.rows[i]] = 1
     return weight
 
 
-@jit
-def split(growth, node, feature):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def split(
+    growth: Growth, tree: Tree, node: cython.Py_ssize_t, feature: cython.Py_ssize_t
+) -> cython.void:
     """Make the children of `node`, divide its rows among them, hand its histogram on."""
-    fill_table(growth, node, feature)
-    middle = divide(growth, node, feature)
-    left = growth.count[0]
-    growth.count[0] += 2
-    growth.left[node], growth.feature[node] = left, feature
-    growth.cut[node] = growth.bin[node, feature]
-    growth.first[left], growth.last[left] = growth.first[node], middle
-    growth.first[left + 1], growth.last[left + 1] = middle, growth.last[node]
-    growth.depth[left] = growth.depth[left + 1] = growth.depth[node] + 1
-    if growth.depth[node] + 1 < growth.max_depth:
-        hand_on(growth, node)
-    growth.slot[node] = -1
+    fill_table(growth, growth.candidates, node, feature)
+    middle = divide(
+        growth.table.bins, tree.goes_left, tree.rows, tree.spare, tree.first[node],
+        tree.last[node], node, feature,
+    )  # fmt: skip
+    left = tree.nodes
+    tree.nodes += 2
+    tree.left[node], tree.feature[node] = left, feature
+    tree.cut[node] = growth.candidates.cut[node, feature]
+    tree.first[left], tree.last[left] = tree.first[node], middle
+    tree.first[left + 1], tree.last[left + 1] = middle, tree.last[node]
+    for child in range(left, left + 2):
+        tree.left[child] = tree.slot[child] = -1
+        tree.depth[child] = tree.depth[node] + 1
+    if tree.depth[left] < growth.max_depth:
+        hand_on(growth, tree, growth.candidates, node)
+    tree.slot[node] = -1
 
 
-@jit
-def fill_table(growth, node, feature):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fill_table(
+    growth: Growth,
+    candidates: Candidates,
+    node: cython.Py_ssize_t,
+    feature: cython.Py_ssize_t,
+) -> cython.void:
     """Which of the 256 bins go left: one look-up per row, whatever the kind of split."""
-    table = growth.goes_left[node]
-    place = growth.bin[node, feature]
-    table[:] = 0
-    if growth.categorical[feature]:
-        order = category_order(growth.hist, growth.slot[node], feature)
-        weight, total = np.int64(0), growth.total[node, 1]
+    place, slot = candidates.cut[node, feature], growth.tree.slot[node]
+    order = cython.declare(cython.uchar[256])
+    for b in range(256):
+        growth.tree.goes_left[node, b] = 0
+    if growth.table.categorical[feature]:
+        category_order(candidates.hist, slot, feature, order)
+        weight: cython.longlong = 0
         for k in range(place):
-            table[order[k]] = 1
-            weight += unpack(growth.hist, growth.slot[node], feature, order[k])[1]
-        if unpack(growth.hist, growth.slot[node], feature, MISSING)[1] == 0:
-            table[MISSING] = 2 * weight > total
+            growth.tree.goes_left[node, order[k]] = 1
+            weight += unpack(candidates.hist, slot, feature, order[k]).weight
+        if unpack(candidates.hist, slot, feature, _MISSING).weight == 0:
+            # Where no value is missing in training, a missing one follows the majority.
+            growth.tree.goes_left[node, _MISSING] = 2 * weight > candidates.total[node, 1]
     else:
-        table[: place + 1] = 1
-        table[MISSING] = growth.missing_left[node, feature]
+        for b in range(place + 1):
+            growth.tree.goes_left[node, b] = 1
+        growth.tree.goes_left[node, _MISSING] = candidates.missing_left[node, feature]
 
 
-@jit
-def divide(growth, node, feature):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def divide(
+    bins: cython.const[cython.uchar][:, ::1],
+    goes_left: cython.const[cython.uchar][:, ::1],
+    rows: cython.uint[::1],
+    spare: cython.uint[::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    node: cython.Py_ssize_t,
+    feature: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
     """Bring the rows of `node` that go left to the front, in order; return where they end."""
-    bins, table = growth.bins[feature], growth.goes_left[node]
-    rows, spare = growth.rows, growth.spare
-    first, last = growth.first[node], growth.last[node]
-    left, right = first, 0
+    left = first
+    right: cython.Py_ssize_t = 0
     for i in range(first, last):
         row = rows[i]
-        goes = table[bins[row]]
+        goes: cython.Py_ssize_t = goes_left[node, bins[feature, row]]
         # Write both ways, advance one: no branch to mispredict.
         rows[left] = row
         spare[right] = row
         left += goes
         right += 1 - goes
-    rows[left:last] = spare[:right]
+    for i in range(right):
+        rows[left + i] = spare[i]
     return left
 
 
-@jit
-def hand_on(growth, node):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def hand_on(
+    growth: Growth, tree: Tree, candidates: Candidates, node: cython.Py_ssize_t
+) -> cython.void:
     """Slots, sums and ordered quanta of the children of `node`."""
-    small, large = by_size(growth, node)
-    growth.slot[large] = growth.slot[node]
-    growth.slot[small] = growth.count[1]
-    growth.count[1] += 1
-    first, last = growth.first[small], growth.last[small]
-    for plane in range(len(growth.quanta)):
-        source, ordered = growth.quanta[plane], growth.ordered[plane]
+    left, small = tree.left[node], smaller_child(tree, node)
+    sum_left(growth, candidates, node, left)
+    for k in range(2):
+        candidates.total[left + 1, k] = candidates.total[node, k] - candidates.total[left, k]
+    tree.slot[2 * left + 1 - small] = tree.slot[node]
+    tree.slot[small] = tree.slots
+    tree.slots += 1
+    order_quanta(
+        growth.targets.quanta, growth.targets.ordered, tree.rows, tree.first[small],
+        tree.last[small],
+    )  # fmt: skip
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def order_quanta(
+    quanta: cython.const[cython.longlong][:, ::1],
+    ordered: cython.longlong[:, ::1],
+    rows: cython.const[cython.uint][::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> cython.void:
+    """Quanta in the order of the rows, for the child that is counted."""
+    for plane in range(quanta.shape[0]):
         for i in range(first, last):
-            ordered[i] = source[growth.rows[i]]
-    left = growth.left[node]
-    sum_left(growth, node)
-    growth.total[left + 1, 0] = growth.total[node, 0] - growth.total[left, 0]
-    growth.total[left + 1, 1] = growth.total[node, 1] - growth.total[left, 1]
+            ordered[plane, i] = quanta[plane, rows[i]]
 
 
-@jit
-def sum_left(growth, node):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def sum_left(
+    growth: Growth, candidates: Candidates, node: cython.Py_ssize_t, left: cython.Py_ssize_t
+) -> cython.void:
     """Target and weight of the left child, from the histogram of its parent."""
-    left, feature, slot = growth.left[node], growth.feature[node], growth.slot[node]
-    growth.total[left] = 0
+    feature, slot = growth.tree.feature[node], growth.tree.slot[node]
+    width = growth.table.width[feature]
+    candidates.total[left, 0] = candidates.total[left, 1] = 0
     for b in range(256):
-        if growth.goes_left[node, b] and (b < growth.width[feature] or b == MISSING):
-            target, weight = unpack(growth.hist, slot, feature, b)
-            growth.total[left, 0] += target
-            growth.total[left, 1] += weight
+        if growth.tree.goes_left[node, b] and (b < width or b == _MISSING):
+            here = unpack(candidates.hist, slot, feature, b)
+            candidates.total[left, 0] += here.target
+            candidates.total[left, 1] += here.weight
 
 
-@jit
-def count_unpaid(growth, parent, small, large, features):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def count_unpaid(
+    growth: Growth,
+    prices: Prices,
+    parent: cython.Py_ssize_t,
+    small: cython.Py_ssize_t,
+    large: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> cython.void:
     """Weight of the rows that have not paid for each feature: the sibling's by subtraction."""
-    for feature in features:
-        if growth.feature[parent] == feature or growth.owed[feature] == 0:
-            here, rest = 0, 0
-        elif growth.owed[feature] == growth.total[0, 1]:
-            here, rest = growth.total[small, 1], growth.total[large, 1]
+    for k in range(first, last):
+        feature = growth.candidates.features[k]
+        if growth.tree.feature[parent] == feature or prices.owed[feature] == 0:
+            prices.unpaid[small, feature] = prices.unpaid[large, feature] = 0
+        elif prices.owed[feature] == growth.candidates.total[0, 1]:
+            prices.unpaid[small, feature] = growth.candidates.total[small, 1]
+            prices.unpaid[large, feature] = growth.candidates.total[large, 1]
         else:
-            here = weigh_unpaid(growth, small, growth.paid[feature])
-            rest = growth.unpaid[parent, feature] - here
-        growth.unpaid[small, feature], growth.unpaid[large, feature] = here, rest
+            here = weigh_unpaid(growth.tree, growth.targets, small, prices.paid, feature)
+            prices.unpaid[small, feature] = here
+            prices.unpaid[large, feature] = prices.unpaid[parent, feature] - here
 
 
-@jit
-def count_group_unpaid(growth, parent, small, large):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def count_group_unpaid(
+    growth: Growth, prices: Prices, parent: cython.Py_ssize_t, small: cython.Py_ssize_t
+) -> cython.void:
     """The same for groups."""
-    bought = growth.group[growth.feature[parent]]
-    for group in range(len(growth.group_paid)):
-        here, rest = 0, 0
-        if group != bought:
-            here = weigh_unpaid(growth, small, growth.group_paid[group])
-            rest = growth.group_unpaid[parent, group] - here
-        growth.group_unpaid[small, group], growth.group_unpaid[large, group] = here, rest
+    bought = prices.group[growth.tree.feature[parent]]
+    large = 2 * growth.tree.left[parent] + 1 - small
+    for group in range(prices.group_paid.shape[0]):
+        if group == bought:
+            prices.group_unpaid[small, group] = prices.group_unpaid[large, group] = 0
+            continue
+        here = weigh_unpaid(growth.tree, growth.targets, small, prices.group_paid, group)
+        prices.group_unpaid[small, group] = here
+        prices.group_unpaid[large, group] = prices.group_unpaid[parent, group] - here
 
 
-@jit
-def weigh_unpaid(growth, node, paid):
-    """Weight, in quanta, of the rows of `node` where `paid` is not set."""
-    weight = 0
-    first, last = growth.first[node], growth.last[node]
-    if len(growth.quanta) == 1:
-        for i in range(first, last):
-            weight += 1 - paid[growth.rows[i]]
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def weigh_unpaid(
+    tree: Tree,
+    targets: Targets,
+    node: cython.Py_ssize_t,
+    paid: cython.const[cython.uchar][:, ::1],
+    bill: cython.Py_ssize_t,
+) -> cython.longlong:
+    """Weight, in quanta, of the rows of `node` where paid[bill] is not set."""
+    weight: cython.longlong = 0
+    if targets.quanta.shape[0] == 1:
+        for i in range(tree.first[node], tree.last[node]):
+            weight += 1 - cython.cast(cython.longlong, paid[bill, tree.rows[i]])
         return weight
-    for i in range(first, last):
-        row = growth.rows[i]
-        weight += growth.quanta[1, row] * (1 - paid[row])
+    for i in range(tree.first[node], tree.last[node]):
+        row = tree.rows[i]
+        weight += targets.quanta[1, row] * (1 - cython.cast(cython.longlong, paid[bill, row]))
     return weight

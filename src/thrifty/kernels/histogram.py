@@ -14,16 +14,21 @@ from __future__ import annotations
 
 import math
 
+import cython
 import numpy as np
 
-from thrifty.kernels.binning import MISSING
-from thrifty.kernels.jit import jit
+from thrifty.kernels.splits import COUNT_BITS
 
-__all__ = ["COUNT_BITS", "add_rows", "add_values", "node_sums", "quantize", "subtract", "unpack"]
+__all__ = ["add_rows", "add_values", "node_sums", "quantize", "subtract"]
 
-COUNT_BITS = 22
 SUM_BITS = 40  # of the packed sum's 42 bits: one for the sign, one for the rounding of each row
 WIDE_BITS = 61
+
+_COUNT_BITS = cython.declare(cython.int, 22)
+_MISSING = cython.declare(cython.int, 255)
+# A number below 2^51 that this is added to, and taken from again, is rounded to a whole one, ties
+# to even.
+_ROUND = cython.declare(cython.double, 1.5 * 2.0**52)
 
 
 def quantize(target, weight=None):
@@ -40,16 +45,10 @@ def quantize(target, weight=None):
     weight = np.ones(len(target)) if weight is None else weight
     planes, units = [], []
     for values in (weight * target, weight):
-        units.append(_unit(np.abs(values).sum(), WIDE_BITS))
-        planes.append(np.rint(values / units[-1]).astype(np.int64))
+        unit = _unit(np.abs(values).sum(), WIDE_BITS)
+        planes.append(np.rint(values / unit).astype(np.int64))
+        units.append(unit)
     return np.stack(planes), np.array(units)
-
-
-@jit
-def pack(target, unit, out):
-    """Each target in fixed point above a count of one."""
-    for i in range(len(target)):
-        out[i] = (np.int64(np.rint(target[i] / unit)) << COUNT_BITS) + 1
 
 
 def _unit(total, bits):
@@ -60,92 +59,175 @@ def _unit(total, bits):
     return math.ldexp(1.0, math.frexp(total)[1] - bits) or 1.0
 
 
-COUNT_MASK = (1 << COUNT_BITS) - 1
+def pack(target: cython.const[cython.double][::1], unit: cython.double, out: cython.longlong[::1]):
+    """Each target in fixed point above a count of one."""
+    with cython.nogil:
+        for i in range(target.shape[0]):
+            rounded = (target[i] / unit + _ROUND) - _ROUND
+            out[i] = (cython.cast(cython.longlong, rounded) << _COUNT_BITS) + 1
 
 
-@jit
-def add_rows(bins, rows, ordered, features, width, out):
-    """Histograms of `features` over `rows` into `out` (planes, d, 256); `ordered`: by row.
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def add_rows(
+    bins: cython.const[cython.uchar][:, ::1],
+    rows: cython.const[cython.uint][::1],
+    ordered: cython.const[cython.longlong][:, ::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    features: cython.const[cython.longlong][::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    width: cython.const[cython.longlong][::1],
+    hist: cython.longlong[:, :, :, ::1],
+    slot: cython.Py_ssize_t,
+) -> cython.void:
+    """Histograms of features[begin:end] over rows[first:last]; `ordered`: quanta in their order.
 
     Only the first `width` bins of a feature, and that of the missing value, are ever touched.
     """
-    for plane in range(len(ordered)):
-        for feature in features:
-            out[plane, feature, : width[feature]] = 0
-            out[plane, feature, MISSING] = 0
-        k = 0
+    for plane in range(ordered.shape[0]):
+        for k in range(begin, end):
+            feature = features[k]
+            for b in range(width[feature]):
+                hist[slot, plane, feature, b] = 0
+            hist[slot, plane, feature, _MISSING] = 0
+        k = begin
         # Four features a pass: row number and quantum are loaded once for the four.
-        while k + 4 <= len(features):
-            add_four(bins, rows, ordered[plane], features[k : k + 4], out[plane])
+        while k + 4 <= end:
+            add_four(bins, rows, ordered, plane, first, last, features, k, hist, slot)
             k += 4
-        for feature in features[k:]:
-            add_one(bins[feature], rows, ordered[plane], out[plane, feature])
+        while k < end:
+            add_one(bins, rows, ordered, plane, first, last, features[k], hist, slot)
+            k += 1
 
 
-@jit
-def add_four(bins, rows, quanta, features, out):
-    f0, f1, f2, f3 = features[0], features[1], features[2], features[3]
-    b0, b1, b2, b3 = bins[f0], bins[f1], bins[f2], bins[f3]
-    h0, h1, h2, h3 = out[f0], out[f1], out[f2], out[f3]
-    for i in range(len(rows)):
-        row, quantum = rows[i], quanta[i]
-        h0[b0[row]] += quantum
-        h1[b1[row]] += quantum
-        h2[b2[row]] += quantum
-        h3[b3[row]] += quantum
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def add_four(
+    bins: cython.const[cython.uchar][:, ::1],
+    rows: cython.const[cython.uint][::1],
+    ordered: cython.const[cython.longlong][:, ::1],
+    plane: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    features: cython.const[cython.longlong][::1],
+    k: cython.Py_ssize_t,
+    hist: cython.longlong[:, :, :, ::1],
+    slot: cython.Py_ssize_t,
+) -> cython.void:
+    """Add the rows to the histograms of features[k : k + 4]."""
+    f0, f1, f2, f3 = features[k], features[k + 1], features[k + 2], features[k + 3]
+    for i in range(first, last):
+        row, quantum = rows[i], ordered[plane, i]
+        hist[slot, plane, f0, bins[f0, row]] += quantum
+        hist[slot, plane, f1, bins[f1, row]] += quantum
+        hist[slot, plane, f2, bins[f2, row]] += quantum
+        hist[slot, plane, f3, bins[f3, row]] += quantum
 
 
-@jit
-def add_one(bins, rows, quanta, out):
-    for i in range(len(rows)):
-        out[bins[rows[i]]] += quanta[i]
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def add_one(
+    bins: cython.const[cython.uchar][:, ::1],
+    rows: cython.const[cython.uint][::1],
+    ordered: cython.const[cython.longlong][:, ::1],
+    plane: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    feature: cython.longlong,
+    hist: cython.longlong[:, :, :, ::1],
+    slot: cython.Py_ssize_t,
+) -> cython.void:
+    """Add the rows to the histogram of one feature."""
+    for i in range(first, last):
+        hist[slot, plane, feature, bins[feature, rows[i]]] += ordered[plane, i]
 
 
-@jit
-def subtract(hist, small, large, features, width):
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def subtract(
+    hist: cython.longlong[:, :, :, ::1],
+    small: cython.Py_ssize_t,
+    large: cython.Py_ssize_t,
+    features: cython.const[cython.longlong][::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    width: cython.const[cython.longlong][::1],
+) -> cython.void:
     """Leave in slot `large`, which holds the parent, what is not in its child `small`."""
     for plane in range(hist.shape[1]):
-        for feature in features:
-            parent, child = hist[large, plane, feature], hist[small, plane, feature]
+        for k in range(begin, end):
+            feature = features[k]
             for b in range(width[feature]):
-                parent[b] -= child[b]
-            parent[MISSING] -= child[MISSING]
+                hist[large, plane, feature, b] -= hist[small, plane, feature, b]
+            hist[large, plane, feature, _MISSING] -= hist[small, plane, feature, _MISSING]
 
 
-@jit
-def unpack(hist, slot, feature, b):
-    """Target and weight of one bin, in quanta."""
-    if hist.shape[1] == 2:
-        return hist[slot, 0, feature, b], hist[slot, 1, feature, b]
-    packed = hist[slot, 0, feature, b]
-    return packed >> COUNT_BITS, packed & COUNT_MASK
-
-
-@jit
-def node_sums(rows, first, last, left, count, gradient, hessian):
+def node_sums(
+    rows: cython.const[cython.uint][::1],
+    first: cython.const[cython.longlong][::1],
+    last: cython.const[cython.longlong][::1],
+    left: cython.const[cython.int][::1],
+    gradient: cython.const[cython.double][::1],
+    hessian: cython.const[cython.double][::1],
+):
     """Sum of gradient and hessian over the rows of each node, inner nodes from their children.
 
     An empty `hessian` counts 1 a row.
     """
-    sums = np.zeros((count, 2))
-    for node in range(count - 1, -1, -1):
-        if left[node] >= 0:
-            sums[node] = sums[left[node]] + sums[left[node] + 1]
-            continue
-        for i in range(first[node], last[node]):
-            sums[node, 0] += gradient[rows[i]]
-        if len(hessian) == 0:
-            sums[node, 1] = last[node] - first[node]
-            continue
-        for i in range(first[node], last[node]):
-            sums[node, 1] += hessian[rows[i]]
+    sums = np.empty((left.shape[0], 2))
+    out: cython.double[:, ::1] = sums
+    with cython.nogil:
+        for node in range(left.shape[0] - 1, -1, -1):
+            child = left[node]
+            if child >= 0:
+                out[node, 0] = out[child, 0] + out[child + 1, 0]
+                out[node, 1] = out[child, 1] + out[child + 1, 1]
+                continue
+            out[node, 0] = sum_over(gradient, rows, first[node], last[node])
+            if hessian.shape[0] == 0:
+                out[node, 1] = last[node] - first[node]
+            else:
+                out[node, 1] = sum_over(hessian, rows, first[node], last[node])
     return sums
 
 
-@jit
-def add_values(rows, first, last, left, count, values, out):
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def sum_over(
+    values: cython.const[cython.double][::1],
+    rows: cython.const[cython.uint][::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> cython.double:
+    """Sum of the values of rows[first:last], in that order."""
+    total = 0.0
+    for i in range(first, last):
+        total += values[rows[i]]
+    return total
+
+
+def add_values(
+    rows: cython.const[cython.uint][::1],
+    first: cython.const[cython.longlong][::1],
+    last: cython.const[cython.longlong][::1],
+    left: cython.const[cython.int][::1],
+    values: cython.const[cython.double][::1],
+    out: cython.double[::1],
+):
     """Add the value of its leaf to every row."""
-    for node in range(count):
-        if left[node] < 0:
-            for i in range(first[node], last[node]):
-                out[rows[i]] += values[node]
+    with cython.nogil:
+        for node in range(left.shape[0]):
+            if left[node] < 0:
+                value = values[node]
+                for i in range(first[node], last[node]):
+                    out[rows[i]] += value

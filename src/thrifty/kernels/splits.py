@@ -6,100 +6,235 @@ they are the same for every threshold of a feature.
 
 from __future__ import annotations
 
-import numpy as np
+import cython
 
-from thrifty.kernels.binning import MISSING
-from thrifty.kernels.histogram import unpack
-from thrifty.kernels.jit import jit
+__all__ = ["COUNT_BITS", "best_cut", "best_subset", "unpack"]
 
-__all__ = ["best_cut", "best_subset", "category_order"]
-
-
+# A histogram with one plane holds the target above this many bits of count, see `histogram`.
+COUNT_BITS = 22
+_COUNT_BITS = cython.declare(cython.int, 22)
+_COUNT_MASK = cython.declare(cython.longlong, (1 << 22) - 1)
+_MISSING = cython.declare(cython.int, 255)
 # A split is worth a division only if it may beat the best so far; this much is left for rounding.
-SLACK = 1.0 - 1e-12
+_SLACK = cython.declare(cython.double, 1.0 - 1e-12)
+
+# Sums over some rows, in quanta.
+Sums = cython.struct(target=cython.longlong, weight=cython.longlong)
+# A split: its raw gain; the last bin that goes left, or how many categories do (-1 if no split
+# gains); whether missing values go left.
+Cut = cython.struct(gain=cython.double, place=cython.Py_ssize_t, missing_left=cython.bint)
 
 
-@jit
-def beats(left, weight, total, total_weight, lightest, best):
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def unpack(
+    hist: cython.const[cython.longlong][:, :, :, ::1],
+    slot: cython.Py_ssize_t,
+    feature: cython.Py_ssize_t,
+    b: cython.Py_ssize_t,
+) -> Sums:
+    """Target and weight of one bin, in quanta."""
+    if hist.shape[1] == 2:
+        return Sums(hist[slot, 0, feature, b], hist[slot, 1, feature, b])
+    packed = hist[slot, 0, feature, b]
+    return Sums(packed >> _COUNT_BITS, packed & _COUNT_MASK)
+
+
+# The node whose splits are rated: its sums, the squared target per weight, the lightest leaf.
+Node = cython.struct(
+    target=cython.longlong,
+    weight=cython.longlong,
+    whole=cython.double,
+    lightest=cython.longlong,
+)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def node_of(
+    target: cython.longlong, weight: cython.longlong, lightest: cython.longlong
+) -> Node:
+    """The record of a node with these sums."""
+    total = cython.cast(cython.double, target)
+    return Node(target, weight, total * total / cython.cast(cython.double, weight), lightest)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def beats(
+    left: cython.longlong, weight: cython.longlong, node: Node, best: cython.double
+) -> cython.double:
     """Raw gain of sending `left` left if it is more than `best`, else `best`.
 
     In squared quanta of target per quantum of weight. Products are compared first: of the splits
     of a feature only a few ever come to the division.
     """
-    if weight < lightest or total_weight - weight < lightest:
+    if weight < node.lightest or node.weight - weight < node.lightest:
         return best
-    right, rest = float(total - left), float(total_weight - weight)
-    left, weight = float(left), float(weight)
-    whole = float(total) * float(total) / float(total_weight)
-    both, scale = left * left * rest + right * right * weight, weight * rest
-    if both > (best + whole) * SLACK * scale:
-        return max(best, both / scale - whole)
+    here = cython.cast(cython.double, left)
+    rest = cython.cast(cython.double, node.target - left)
+    here_weight = cython.cast(cython.double, weight)
+    rest_weight = cython.cast(cython.double, node.weight - weight)
+    both = here * here * rest_weight + rest * rest * here_weight
+    scale = here_weight * rest_weight
+    if both > (best + node.whole) * _SLACK * scale:
+        return max(best, both / scale - node.whole)
     return best
 
 
-@jit
-def best_cut(hist, slot, feature, width, total, total_weight, lightest):
-    """Gain, last bin that goes left, and whether missing values go left, of an ordered feature."""
-    missing, missing_weight = unpack(hist, slot, feature, MISSING)
-    best, cut, missing_left = 0.0, -1, False
-    left, weight = np.int64(0), np.int64(0)
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def best_cut(
+    hist: cython.const[cython.longlong][:, :, :, ::1],
+    slot: cython.Py_ssize_t,
+    feature: cython.Py_ssize_t,
+    width: cython.Py_ssize_t,
+    total: cython.longlong,
+    total_weight: cython.longlong,
+    lightest: cython.longlong,
+) -> Cut:
+    """Best split of an ordered feature of `width` bins."""
+    missing = unpack(hist, slot, feature, _MISSING)
+    node = node_of(total, total_weight, lightest)
+    best = Cut(0.0, -1, False)
+    left: cython.longlong = 0
+    weight: cython.longlong = 0
     for b in range(width):
-        target, here = unpack(hist, slot, feature, b)
-        left += target
-        weight += here
-        if here == 0:
+        here = unpack(hist, slot, feature, b)
+        left += here.target
+        weight += here.weight
+        if here.weight == 0:
             continue  # an empty bin repeats the split before it
-        gain = beats(left, weight, total, total_weight, lightest, best)
-        if gain > best:
-            best, cut, missing_left = gain, b, False
-        if missing_weight > 0:
-            both = weight + missing_weight
-            gain = beats(left + missing, both, total, total_weight, lightest, best)
-            if gain > best:
-                best, cut, missing_left = gain, b, True
-    if missing_weight == 0 and cut >= 0:
-        missing_left = _heavier_left(hist, slot, feature, cut, total_weight)
-    return best, cut, missing_left
+        gain = beats(left, weight, node, best.gain)
+        if gain > best.gain:
+            best = Cut(gain, b, False)
+        if missing.weight > 0:
+            gain = beats(left + missing.target, weight + missing.weight, node, best.gain)
+            if gain > best.gain:
+                best = Cut(gain, b, True)
+    if missing.weight == 0 and best.place >= 0:
+        best.missing_left = heavier_left(hist, slot, feature, best.place, total_weight)
+    return best
 
 
-@jit
-def _heavier_left(hist, slot, feature, cut, total_weight):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def heavier_left(
+    hist: cython.const[cython.longlong][:, :, :, ::1],
+    slot: cython.Py_ssize_t,
+    feature: cython.Py_ssize_t,
+    cut: cython.Py_ssize_t,
+    total_weight: cython.longlong,
+) -> cython.bint:
     """Where no value is missing in training, a missing one follows the majority."""
-    weight = np.int64(0)
+    weight: cython.longlong = 0
     for b in range(cut + 1):
-        weight += unpack(hist, slot, feature, b)[1]
+        weight += unpack(hist, slot, feature, b).weight
     return 2 * weight > total_weight
 
 
-@jit
-def category_order(hist, slot, feature):
-    """Bins of the categories present, the missing value as one of them, by their mean target."""
-    bins = np.empty(256, dtype=np.int64)
-    means = np.empty(256)
-    count = 0
-    for b in range(256):
-        target, weight = unpack(hist, slot, feature, b)
-        if weight > 0:
-            bins[count], means[count] = b, target / weight
-            count += 1
-    return bins[:count][np.argsort(means[:count], kind="mergesort")]
-
-
-@jit
-def best_subset(hist, slot, feature, total, total_weight, lightest):
-    """Gain and size of the best leading part of `category_order` to send left.
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def best_subset(
+    hist: cython.const[cython.longlong][:, :, :, ::1],
+    slot: cython.Py_ssize_t,
+    feature: cython.Py_ssize_t,
+    total: cython.longlong,
+    total_weight: cython.longlong,
+    lightest: cython.longlong,
+) -> Cut:
+    """Best leading part of `category_order` to send left; its size is the place of the cut.
 
     For squared error the best of all subsets is one of these (Fisher 1958; Breiman et al. 1984,
     sec. 9.4), as long as no subset is too light to be a leaf.
     """
-    best, size = 0.0, -1
-    left, weight = np.int64(0), np.int64(0)
-    order = category_order(hist, slot, feature)
-    for k in range(len(order) - 1):
-        target, here = unpack(hist, slot, feature, order[k])
-        left += target
-        weight += here
-        gain = beats(left, weight, total, total_weight, lightest, best)
-        if gain > best:
-            best, size = gain, k + 1
-    return best, size
+    order = cython.declare(cython.uchar[256])
+    count = category_order(hist, slot, feature, order)
+    node = node_of(total, total_weight, lightest)
+    best = Cut(0.0, -1, False)
+    left: cython.longlong = 0
+    weight: cython.longlong = 0
+    for k in range(count - 1):
+        here = unpack(hist, slot, feature, order[k])
+        left += here.target
+        weight += here.weight
+        gain = beats(left, weight, node, best.gain)
+        if gain > best.gain:
+            best = Cut(gain, k + 1, False)
+    return best
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def category_order(
+    hist: cython.const[cython.longlong][:, :, :, ::1],
+    slot: cython.Py_ssize_t,
+    feature: cython.Py_ssize_t,
+    order: cython.p_uchar,
+) -> cython.Py_ssize_t:
+    """Fill `order` with the bins of the categories present, by their mean target; how many.
+
+    The missing value is one of the categories. Of equal means the lower bin comes first.
+    """
+    means = cython.declare(cython.double[256])
+    count: cython.Py_ssize_t = 0
+    for b in range(256):
+        here = unpack(hist, slot, feature, b)
+        if here.weight > 0:
+            target = cython.cast(cython.double, here.target)
+            means[b] = target / cython.cast(cython.double, here.weight)
+            order[count] = b
+            count += 1
+    sort_by_mean(order, means, count)
+    return count
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def sort_by_mean(
+    order: cython.p_uchar, means: cython.p_double, count: cython.Py_ssize_t
+) -> cython.void:
+    """Sort `order` by the means of its bins: merge runs of 1, 2, 4, ... until one is left."""
+    spare = cython.declare(cython.uchar[256])
+    size: cython.Py_ssize_t = 1
+    while size < count:
+        start: cython.Py_ssize_t = 0
+        while start < count:
+            merge(order, means, start, min(start + size, count), min(start + 2 * size, count), spare)
+            start += 2 * size
+        for k in range(count):
+            order[k] = spare[k]
+        size *= 2
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def merge(
+    order: cython.p_uchar,
+    means: cython.p_double,
+    start: cython.Py_ssize_t,
+    middle: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    out: cython.p_uchar,
+) -> cython.void:
+    """Merge the sorted runs order[start:middle] and order[middle:end] into `out`."""
+    left, right = start, middle
+    for k in range(start, end):
+        # Among equals the first run goes first.
+        if right >= end or (left < middle and means[order[left]] <= means[order[right]]):
+            out[k] = order[left]
+            left += 1
+        else:
+            out[k] = order[right]
+            right += 1

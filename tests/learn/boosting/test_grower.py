@@ -32,15 +32,15 @@ def test_the_gain_of_a_split_is_the_squared_error_that_it_removes(table):
 
 def test_a_split_is_taken_if_its_gain_exceeds_twice_the_penalty_of_all_rows(table):
     target = np.repeat([-1.0, 1.0], 50)  # a gain of 100; the feature costs 3 for each of 100 rows
-    assert grower(table, penalty=0.16).grow(target).count[0] == 3
-    assert grower(table, penalty=0.17).grow(target).count[0] == 1
+    assert grower(table, penalty=0.16).grow(target).left.size == 3
+    assert grower(table, penalty=0.17).grow(target).left.size == 1
 
 
 def test_what_a_tree_buys_is_free_for_the_next(table):
     growing = grower(table, penalty=0.16)
     growing.grow(np.repeat([-1.0, 1.0], 50))
     assert growing.purchases.features.tolist() == [1, 0]
-    assert growing.grow(np.repeat([-0.1, 0.1], 50)).count[0] == 3
+    assert growing.grow(np.repeat([-0.1, 0.1], 50)).left.size == 3
 
 
 def test_values_are_newton_steps_and_are_added_to_the_rows_of_their_leaves(table):

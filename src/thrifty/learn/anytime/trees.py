@@ -87,16 +87,16 @@ class DimensionTrees:
 
         Returns False, and changes nothing, if no split is worth its price.
         """
-        growth = self.grower.grow(target)
-        if growth.count[0] <= 1:
+        tree = self.grower.grow(target)
+        if len(tree.left) == 1:
             return False
         values = self.learning_rate * self.grower.values(target, None, 0.0)
         n = len(target)
         self.grower.add(values, out[:n])
         buffers = self._follow_buffers
-        follow(self.stopping_bins, growth.left, growth.feature, growth.goes_left, *buffers)
+        follow(self.stopping_bins, tree.left, tree.feature, tree.goes_left, *buffers)
         out[n:] += values[buffers[0]]
-        self.builder.add(growth, values, column)
+        self.builder.add(tree, values, column)
         return True
 
     def checkpoint(self) -> TreeCheckpoint:

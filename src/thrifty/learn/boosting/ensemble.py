@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.kernels.binning import MISSING
-from thrifty.kernels.hist_tree import Growth
 from thrifty.learn.binned import Binned
-from thrifty.learn.boosting.grower import Grower
+from thrifty.learn.boosting.grower import Grower, GrownTree
 from thrifty.learn.boosting.validation_tracker import ValidationTracker
 from thrifty.learn.losses import Loss
 from thrifty.model import Forest
@@ -71,17 +70,17 @@ class Boosting:
         gradient, hessian = self.loss.derivatives(self.raw)
         without_split: dict[int, float] = {}
         for k in range(self.loss.outputs):
-            growth = self.grower.grow(gradient[k])
+            tree = self.grower.grow(gradient[k])
             curvature = None if hessian is None else hessian[k]
             values = self.grower.values(gradient[k], curvature, self.loss.damping)
             values *= self.learning_rate
-            self.builder.add(growth, values, k)
-            if growth.count[0] == 1:
+            self.builder.add(tree, values, k)
+            if len(tree.left) == 1:
                 without_split[k] = values[0]
                 continue
             self.grower.add(values, self.raw[k])
             if self.tracker is not None:
-                self.tracker.add_tree(growth, values, k)
+                self.tracker.add_tree(tree, values, k)
         if len(without_split) == self.loss.outputs:
             self.builder.drop(self.loss.outputs)
             return False
@@ -109,21 +108,21 @@ class ForestBuilder:
         self.subsets: list[NDArray[np.uint64]] = []
         self.size = 0
 
-    def add(self, growth: Growth, values: NDArray[np.float64], output: int) -> None:
+    def add(self, tree: GrownTree, values: NDArray[np.float64], output: int) -> None:
         """Copy a grown tree whose nodes add `values` to one output."""
-        count = int(growth.count[0])
+        count = len(tree.left)
         nodes = empty_nodes(count)
         nodes["child"] += self.size
-        split = np.flatnonzero(growth.left[:count] >= 0)
-        feature = growth.feature[split]
-        nodes["child"][split] = growth.left[split] + self.size
-        nodes["threshold"][split] = self.binned.uppers[feature, growth.cut[split]]
-        missing_left = growth.goes_left[split, MISSING] > 0
+        split = np.flatnonzero(tree.left >= 0)
+        feature = tree.feature[split]
+        nodes["child"][split] = tree.left[split] + self.size
+        nodes["threshold"][split] = self.binned.uppers[feature, tree.cut[split]]
+        missing_left = tree.goes_left[split, MISSING] > 0
         nodes["feature"][split] = feature | np.where(missing_left, MISSING_LEFT, 0)
         for node in split[self.binned.categorical[feature]]:
             nodes["feature"][node] |= CATEGORICAL
             nodes["threshold"][node] = len(self.subsets)
-            codes = growth.goes_left[node].copy()
+            codes = tree.goes_left[node].copy()
             codes[MISSING] = 0  # MISSING_LEFT says where missing values go
             packed = np.packbits(codes, bitorder="little").view("<u8")
             self.subsets.append(packed.astype(np.uint64))

@@ -7,23 +7,77 @@ pay.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.kernels.hist_tree import Growth, advance, expand, plant
+from thrifty.kernels.growth import Candidates, Growth, Prices, Table, Targets, Tree
+from thrifty.kernels.hist_tree import advance, expand, plant
 from thrifty.kernels.histogram import add_values, node_sums, quantize
 from thrifty.kernels.threads import blocks, run, thread_count
 from thrifty.learn.binned import Binned
 from thrifty.learn.purchases import Purchases
 
-__all__ = ["Grower"]
+__all__ = ["Grower", "GrownTree"]
 
 # Below this many bin updates, a node is expanded at once: handing it to threads would cost more.
 INLINE_WORK = 1 << 19
 # A split must gain more than this share of all there is to gain: rounding is no gain.
 SMALLEST_GAIN = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class GrownTree:
+    """A tree as it was grown, by node; siblings are neighbors, and node 0 is the root.
+
+    Attributes
+    ----------
+    left : int32 array (nodes,)
+        Left child; -1 for a leaf.
+    feature : int32 array (nodes,)
+        Feature of a split.
+    cut : int32 array (nodes,)
+        Last bin that goes left at a split on an ordered feature.
+    goes_left : uint8 array (nodes, 256)
+        1 for the bins that go left.
+    depth : int32 array (nodes,)
+        Number of splits above the node.
+    first, last : int64 arrays (nodes,)
+        The training rows of a node are ``rows[first:last]``.
+    gain : float64 array (nodes, d)
+        Gain of the best split on each feature, before prices.
+    rows : uint32 array (n,)
+        The training rows, those of a node side by side.
+    """
+
+    left: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    cut: NDArray[np.int32]
+    goes_left: NDArray[np.uint8]
+    depth: NDArray[np.int32]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    gain: NDArray[np.float64]
+    rows: NDArray[np.uint32]
+
+    @classmethod
+    def empty(cls, rows: int, nodes: int, features: int) -> Self:
+        """Allocate room for a tree of up to `nodes` nodes."""
+        return cls(
+            left=np.empty(nodes, np.int32), feature=np.empty(nodes, np.int32),
+            cut=np.empty(nodes, np.int32), goes_left=np.empty((nodes, 256), np.uint8),
+            depth=np.empty(nodes, np.int32), first=np.empty(nodes, np.int64),
+            last=np.empty(nodes, np.int64), gain=np.empty((nodes, features)),
+            rows=np.empty(rows, np.uint32),
+        )  # fmt: skip
+
+    def trim(self, nodes: int) -> Self:
+        """Return a view of the first `nodes` nodes."""
+        by_node = (f.name for f in fields(self) if f.name != "rows")
+        return replace(self, **{name: getattr(self, name)[:nodes] for name in by_node})
 
 
 class Grower:
@@ -66,34 +120,34 @@ class Grower:
         self.penalty = penalty
         self.min_samples_leaf = min_samples_leaf
         self.total_weight = binned.bins.shape[1] if weight is None else float(weight.sum())
-        self.growth = self._allocate(max_depth, max_leaves)
+        self.max_depth = max_depth
+        self._allocate(max_leaves)
 
-    def grow(self, target: NDArray[np.float64]) -> Growth:
+    def grow(self, target: NDArray[np.float64]) -> GrownTree:
         """Fit one tree to `target` by least squares minus the price of what it buys.
 
         The result is valid until the next tree is grown.
         """
-        growth = self.growth = self._reset(target)
-        plant(growth)
+        growth, features = self._start(target, self.features)
         # One thread expands everything inline; more of them share the features of large nodes.
         inline = INLINE_WORK if thread_count() > 1 else np.iinfo(np.int64).max
-        shares = _feature_blocks(len(growth.active))
+        shares = _feature_blocks(features)
         parent = -1
         while True:
             run(partial(expand, growth, parent), shares)
             parent = advance(growth, inline)
             if parent < 0:
-                return growth
+                self.grown = self._room.trim(self._tree.nodes)
+                return self.grown
 
     def gains(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the gain of the best split of all rows on each feature, (d,); buy nothing.
 
         Overwrites the arrays of the last tree.
         """
-        growth = self._reset(target)._replace(active=np.arange(len(self.binned.bins)))
-        plant(growth)
-        run(partial(expand, growth, -1), _feature_blocks(len(growth.active)))
-        return np.asarray(growth.gain[0])
+        growth, features = self._start(target, np.arange(len(self.binned.bins)))
+        run(partial(expand, growth, -1), _feature_blocks(features))
+        return self._room.gain[0]
 
     def values(
         self, gradient: NDArray[np.float64], hessian: NDArray[np.float64] | None, damping: float
@@ -103,74 +157,74 @@ class Grower:
         if self.weight is not None:
             gradient = gradient * self.weight
             curvature = self.weight if hessian is None else hessian * self.weight
-        growth = self.growth
-        leaves = growth.rows, growth.first, growth.last, growth.left, int(growth.count[0])
-        sums = node_sums(*leaves, gradient, curvature)
+        tree = self.grown
+        sums = node_sums(tree.rows, tree.first, tree.last, tree.left, gradient, curvature)
         return np.asarray(sums[:, 0] / (sums[:, 1] + damping))
 
     def add(self, values: NDArray[np.float64], out: NDArray[np.float64]) -> None:
         """Add the last tree's values to `out` (n,), at the rows that it was grown on."""
-        growth = self.growth
-        leaves = growth.rows, growth.first, growth.last, growth.left, int(growth.count[0])
-        add_values(*leaves, values, out)
+        tree = self.grown
+        add_values(tree.rows, tree.first, tree.last, tree.left, values, out)
 
-    def _reset(self, target: NDArray[np.float64]) -> Growth:
-        """Prepare the arrays of the last tree for a new target and the present prices."""
+    def _start(
+        self, target: NDArray[np.float64], features: NDArray[np.int64] | None
+    ) -> tuple[Growth, int]:
+        """Make the root of a tree for `target` at the present prices.
+
+        Returns it with the number of features that it may read: `features`, or all that can pay.
+        """
         purchases, prices = self.purchases, self.purchases.prices
         quanta, units = quantize(target, self.weight)
         each_pays = purchases.charge == "example"
         charge = 2.0 * self.penalty * (units[1] if each_pays else self.total_weight)
-        own, shared = prices.own * charge, prices.shared * charge
+        own = prices.own * charge
         weighted = target if self.weight is None else target * self.weight
         largest_gain = float(np.sum(weighted * target))
-        if self.features is not None:
-            active = self.features
-        elif each_pays:
-            active = np.arange(len(own))
-        else:
+        if features is None and each_pays:
+            features = np.arange(len(own))
+        elif features is None:
             # What is neither bought nor cheaper than all there is to gain will not be used.
-            active = np.flatnonzero((purchases.features > 0) | (own < largest_gain))
+            features = np.flatnonzero((purchases.features > 0) | (own < largest_gain))
         # In quanta of weight: never zero, and at most beyond all rows.
         lightest_leaf = max(1, int(min(np.ceil(self.min_samples_leaf / units[1]), 2.0**62)))
-        return self.growth._replace(
-            quanta=quanta, units=units, own=own, shared=shared, due=purchases.due() * charge,
-            active=active,
-            owed=_unpaid_weight(purchases.paid, quanta),
-            group_owed=_unpaid_weight(purchases.group_paid, quanta),
-            lightest=lightest_leaf, floor=SMALLEST_GAIN * largest_gain,
+        growth = Growth(
+            self._table,
+            Targets(quanta, units, self._ordered),
+            self._tree,
+            Candidates(*self._candidates, features),
+            Prices(
+                own, prices.shared * charge, prices.group, purchases.due() * charge,
+                purchases.features, purchases.paid, purchases.group_paid,
+                _unpaid_weight(purchases.paid, quanta),
+                _unpaid_weight(purchases.group_paid, quanta), *self._unpaid,
+            ),
+            self.max_depth,
+            lightest_leaf,
+            SMALLEST_GAIN * largest_gain,
         )  # fmt: skip
+        plant(growth)
+        return growth, len(features)
 
-    def _allocate(self, max_depth: int, max_leaves: int | None) -> Growth:
+    def _allocate(self, max_leaves: int | None) -> None:
         """Allocate the arrays that every tree of this grower uses."""
         d, n = self.binned.bins.shape
-        leaves = min(1 << max_depth, n + 1, max_leaves or n + 1)
-        open_leaves = min(1 << (max_depth - 1), max(n, 1), leaves)
+        leaves = min(1 << self.max_depth, n + 1, max_leaves or n + 1)
+        open_leaves = min(1 << (self.max_depth - 1), max(n, 1), leaves)
         nodes = 2 * leaves - 1
         planes = len(quantize(np.zeros(n), self.weight)[0])
-        purchases, prices = self.purchases, self.purchases.prices
-        groups, each_pays = len(prices.shared), len(purchases.paid) > 0
-        return Growth(
-            bins=self.binned.bins, categorical=self.binned.categorical.astype(np.uint8),
-            width=self.binned.width, active=np.arange(d),
-            quanta=np.empty((planes, n), np.int64), units=np.ones(2),
-            rows=np.empty(n, np.uint32), ordered=np.empty((planes, n), np.int64),
-            spare=np.empty(n + 1, np.uint32),
-            first=np.empty(nodes, np.int64), last=np.empty(nodes, np.int64),
-            depth=np.empty(nodes, np.int32), left=np.empty(nodes, np.int32),
-            feature=np.empty(nodes, np.int32), goes_left=np.empty((nodes, 256), np.uint8),
-            cut=np.empty(nodes, np.int32), slot=np.empty(nodes, np.int32),
-            count=np.zeros(2, np.int64),
-            hist=np.empty((open_leaves, planes, d, 256), np.int64),
-            total=np.empty((nodes, 2), np.int64), gain=np.empty((nodes, d)),
-            bin=np.empty((nodes, d), np.int32), missing_left=np.empty((nodes, d), np.uint8),
-            unpaid=np.zeros((nodes if each_pays else 0, d), np.int64),
-            group_unpaid=np.zeros((nodes if each_pays else 0, groups), np.int64),
-            own=np.zeros(d), shared=np.zeros(groups), group=prices.group,
-            due=np.zeros(d), bought=purchases.features, paid=purchases.paid,
-            group_paid=purchases.group_paid, owed=np.zeros(0, np.int64),
-            group_owed=np.zeros(0, np.int64),
-            max_depth=max_depth, lightest=1, floor=0.0,
+        room = self._room = GrownTree.empty(n, nodes, d)
+        binned, categorical = self.binned, self.binned.categorical.astype(np.uint8)
+        self._table = Table(binned.bins, categorical, binned.width)
+        self._tree = Tree(
+            room.left, room.feature, room.cut, room.goes_left, room.depth, room.first, room.last,
+            room.rows, spare=np.empty(n + 1, np.uint32), slot=np.empty(nodes, np.int32),
         )  # fmt: skip
+        self._ordered = np.empty((planes, n), np.int64)
+        hist = np.empty((open_leaves, planes, d, 256), np.int64)
+        total, cut = np.empty((nodes, 2), np.int64), np.empty((nodes, d), np.int32)
+        self._candidates = hist, total, room.gain, cut, np.empty((nodes, d), np.uint8)
+        payers, groups = nodes if len(self.purchases.paid) else 0, len(self.purchases.group_paid)
+        self._unpaid = np.zeros((payers, d), np.int64), np.zeros((payers, groups), np.int64)
 
 
 def _unpaid_weight(paid: NDArray[np.uint8], quanta: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
 from thrifty.kernels.descent import follow
-from thrifty.kernels.hist_tree import Growth
+from thrifty.learn.boosting.grower import GrownTree
 from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.losses import Loss
 from thrifty.learn.point import MAX_KEPT, ValidationOutputs
@@ -87,10 +87,10 @@ class ValidationTracker:
         """Mean price of what the rows have read so far."""
         return float(self.bills.mean())
 
-    def add_tree(self, growth: Growth, values: NDArray[np.float64], output: int) -> None:
+    def add_tree(self, tree: GrownTree, values: NDArray[np.float64], output: int) -> None:
         """Send the rows down a grown tree whose nodes add `values` to one output."""
         count = follow(
-            self.bins, growth.left, growth.feature, growth.goes_left,
+            self.bins, tree.left, tree.feature, tree.goes_left,
             self._leaves, self.used, self._changed,
         )  # fmt: skip
         self.raw[output] += values[self._leaves]

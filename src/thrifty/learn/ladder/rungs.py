@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
-from thrifty.kernels.hist_tree import Growth
 from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.early_stopping import ValidationMonitor, boost
 from thrifty.learn.boosting.ensemble import Boosting
-from thrifty.learn.boosting.grower import Grower
+from thrifty.learn.boosting.grower import Grower, GrownTree
 from thrifty.learn.calibration import fit_inverse_temperature, scale_outputs
 from thrifty.learn.ladder.feature_order import drop_features, order_groups, price_of, price_ratio
 from thrifty.learn.losses import Loss
@@ -124,13 +123,13 @@ class GainGrower(Grower):
         super().__init__(*args, **kwargs)
         self.gain = np.zeros(len(self.binned.bins))
 
-    def grow(self, target: NDArray[np.float64]) -> Growth:
+    def grow(self, target: NDArray[np.float64]) -> GrownTree:
         """Grow a tree and add the gains of its splits to `gain`."""
-        growth = super().grow(target)
-        split = np.flatnonzero(growth.left[: growth.count[0]] >= 0)
-        feature = growth.feature[split]
-        np.add.at(self.gain, feature, growth.gain[split, feature])
-        return growth
+        tree = super().grow(target)
+        split = np.flatnonzero(tree.left >= 0)
+        feature = tree.feature[split]
+        np.add.at(self.gain, feature, tree.gain[split, feature])
+        return tree
 
 
 @dataclass(frozen=True, eq=False)

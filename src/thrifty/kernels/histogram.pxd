@@ -1,0 +1,10 @@
+cpdef void add_rows(
+    const unsigned char[:, ::1] bins, const unsigned int[::1] rows,
+    const long long[:, ::1] ordered, Py_ssize_t first, Py_ssize_t last,
+    const long long[::1] features, Py_ssize_t begin, Py_ssize_t end,
+    const long long[::1] width, long long[:, :, :, ::1] hist, Py_ssize_t slot,
+) noexcept nogil
+cpdef void subtract(
+    long long[:, :, :, ::1] hist, Py_ssize_t small, Py_ssize_t large,
+    const long long[::1] features, Py_ssize_t begin, Py_ssize_t end, const long long[::1] width,
+) noexcept nogil
