@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""From a fresh clone to a running Thrifty with nothing but Python and pip.
+"""From a fresh clone to a running Thrifty with nothing but Python, pip and a C compiler.
 
     python3 dev.py demo           a short tour in the terminal
     python3 dev.py test           linters, types, import rules, tests with coverage, docs
     python3 dev.py test --fast    the same without the slow tests and without coverage
     python3 dev.py test ARGS      the same with ARGS passed to pytest, without coverage
+    python3 dev.py test --sanitize  kernels and model files under the sanitizers of gcc
     python3 dev.py lint           ruff, mypy and the import rules
     python3 dev.py bench [NAME]   run benchmarks/NAME.py; without a name, list them
     python3 dev.py docs           build the documentation into docs/_build/html
+    python3 dev.py wheel          build the source distribution and a wheel into dist/
 
-The first run creates .venv with the versions in constraints.txt; later runs reuse it.
+The first run creates .venv with the versions in constraints.txt and compiles the kernels; later
+runs reuse both, and compile again what has changed.
 """
 
 # This file must parse on any Python 3, so that an old one gets a message and not a SyntaxError.
@@ -37,6 +40,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 STAMP = VENV / "thrifty-stamp.json"
 BENCHMARKS = ROOT / "benchmarks"
+KERNELS = ROOT / "src" / "thrifty" / "kernels"
 
 LINTERS = {
     "ruff check": [PYTHON, "-m", "ruff", "check", "."],
@@ -44,6 +48,8 @@ LINTERS = {
     "mypy": [PYTHON, "-m", "mypy"],
     "lint-imports": [BIN / "lint-imports"],
 }
+# Kernels, and model files that try to make them read or write outside of their arrays.
+SANITIZED = ["tests/kernels", "tests/bundle/test_hostile.py", "tests/test_corpus.py"]
 DOCS = [PYTHON, "-m", "sphinx", "-W", "--keep-going", "-q", "docs", "docs/_build/html"]
 
 
@@ -62,12 +68,36 @@ def test(arguments):
 
     Coverage is measured only when the whole suite runs: a part of it says nothing.
     """
+    if arguments == ["--sanitize"]:
+        return sanitize()
     prepare("test", "docs")
     options = []
     for argument in arguments:
         options += ["-m", "not slow"] if argument == "--fast" else [argument]
     pytest = [PYTHON, "-m", "pytest", "-n", "2", "--dist", "worksteal", *(options or COVERAGE)]
     return run_all({**LINTERS, "pytest": pytest, "docs": DOCS})
+
+
+def sanitize():
+    """Run the tests of the kernels and of model files with AddressSanitizer and UBSan."""
+    prepare("test")
+    base = ROOT / "build" / "sanitize"
+    build = [PYTHON, "setup.py", "-q", "build", "--build-base", base, "--build-lib", base / "lib"]
+    flags = {"THRIFTY_SANITIZE": "1", "THRIFTY_OPTIMIZE": "1"}
+    if run_all({"build": build}, flags):
+        return 1
+    runtime = subprocess.check_output(["gcc", "-print-file-name=libasan.so"], text=True).strip()
+    environment = {
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(base / "lib"),
+        # Python itself is not instrumented: it never frees some objects, and its allocator hides
+        # the ends of arrays.
+        "LD_PRELOAD": runtime,
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "PYTHONMALLOC": "malloc",
+    }
+    pytest = [PYTHON, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", "-m", "not slow"]
+    return run_all({"pytest": [*pytest, *SANITIZED]}, environment)
 
 
 def lint(arguments):
@@ -100,6 +130,14 @@ def docs(arguments):
     return run_all({"docs": DOCS})
 
 
+def wheel(arguments):
+    """Build the source distribution, and a wheel for this Python and platform."""
+    refuse(arguments)
+    prepare("test")
+    build = [PYTHON, "-m", "build", "--no-isolation", "--outdir", "dist", "."]
+    return run_all({"build": build})
+
+
 def refuse(arguments):
     """Exit with an error if a command that takes no arguments was given some."""
     if arguments:
@@ -120,27 +158,32 @@ def run_all(commands, environment=None):
 
 def prepare(*extras):
     """Install the package and `extras` into .venv, unless they are there already."""
-    present = installed()
-    if present is None:
+    stamp = read_stamp()
+    present = set(stamp.get("extras", ()))
+    if not stamp:
         print(f"creating {VENV}", flush=True)
         # The pip of the host installs into it from outside, so it needs no ensurepip.
         venv.EnvBuilder(clear=True, symlinks=os.name != "nt", with_pip=False).create(VENV)
-    elif present.issuperset(extras):
+    elif present.issuperset(extras) and stamp.get("kernels") == digest_of_kernels():
         return
-    wanted = sorted({*extras, *(present or ())})
+    wanted = sorted({*extras, *present})
     target = "{}[{}]".format(ROOT, ",".join(wanted)) if wanted else str(ROOT)
     STAMP.unlink(missing_ok=True)
-    install(["--constraint", str(ROOT / "constraints.txt"), "--editable", target])
-    STAMP.write_text(json.dumps({"key": key(), "extras": wanted}))
+    print("installing and compiling (the first time takes a few minutes)", flush=True)
+    # The tools that build come from constraints.txt too: the same source gives the same kernels.
+    install(["setuptools", "cython"])
+    install(["--no-build-isolation", "--editable", target])
+    kept = {"key": key(), "kernels": digest_of_kernels(), "extras": wanted}
+    STAMP.write_text(json.dumps(kept))
 
 
-def installed():
-    """Return the extras in the environment, or None if it must be created again."""
+def read_stamp():
+    """Return what is in the environment, empty if it must be created again."""
     try:
         stamp = json.loads(STAMP.read_text())
-        return set(stamp["extras"]) if PYTHON.exists() and stamp["key"] == key() else None
+        return stamp if PYTHON.exists() and stamp["key"] == key() else {}
     except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return {}
 
 
 def key():
@@ -150,10 +193,16 @@ def key():
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
+def digest_of_kernels():
+    """Return a hash of what is compiled: compiled kernels hide a source that has changed."""
+    sources = [ROOT / "setup.py", *sorted(KERNELS.rglob("*.py")), *sorted(KERNELS.rglob("*.pxd"))]
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
+
+
 def install(arguments):
     """Install into .venv with the pip of the Python that runs this file."""
-    command = [*host_pip(), "--python", str(PYTHON), "install", "--quiet", *arguments]
-    print("installing (the first time takes a few minutes)", flush=True)
+    command = [*host_pip(), "--python", str(PYTHON), "install", "--quiet"]
+    command += ["--constraint", str(ROOT / "constraints.txt"), *arguments]
     if subprocess.call(command, cwd=ROOT):
         sys.exit("pip could not install Thrifty; see its message above.")
 
@@ -170,7 +219,7 @@ def host_pip():
     return command
 
 
-COMMANDS = {command.__name__: command for command in (demo, test, lint, bench, docs)}
+COMMANDS = {command.__name__: command for command in (demo, test, lint, bench, docs, wheel)}
 
 
 def main():

@@ -81,7 +81,8 @@ def extensions() -> list[Extension]:
 setup(
     ext_modules=cythonize(
         extensions(),
-        build_dir="build/kernels",
+        # Checks are written into the C sources, so these have a folder of their own.
+        build_dir="build/checked" if is_set("THRIFTY_BOUNDS_CHECKS") else "build/kernels",
         shared_utility_qualified_name=SHARED,
         compiler_directives={
             "language_level": 3,

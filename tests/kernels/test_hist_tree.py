@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from plain_tree import MISSING, Payments, Problem, grow
+from uncompiled import assert_same, uncompiled
 
 from thrifty.costs import Prices
 from thrifty.kernels.threads import threads
@@ -366,3 +367,43 @@ def test_a_table_without_gain_stays_one_leaf():
         case = replace(case, X=np.arange(n * 5.0).reshape(n, 5) % 7, own=np.resize(case.own, 5))
         case = replace(case, categorical=np.zeros(5, bool))
         assert tree_of(case.grower(case.bought()), case.target) == [(list(range(n)),)]
+
+
+def use_uncompiled_kernels(monkeypatch):
+    """Make growers use the kernels as ordinary Python."""
+    for module in ("growth", "hist_tree", "histogram"):
+        for name in uncompiled(module).__all__:
+            if hasattr(grower_module, name):
+                monkeypatch.setattr(grower_module, name, getattr(uncompiled(module), name))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("charge", ["model", "example"])
+@pytest.mark.parametrize("seed", range(6))
+def test_compiled_and_uncompiled_kernels_grow_the_same_trees(seed, charge, weighted, monkeypatch):
+    case = Case.draw(seed, charge=charge, groups=2, missing=0.15, categorical=seed % 3)
+    rng = np.random.default_rng(seed)
+    if weighted:
+        case = replace(case, weight=rng.uniform(0.5, 2.0, size=case.rows))
+    targets = [rng.permutation(case.target) for _ in range(2)]
+
+    def grow_all():
+        bought = case.bought()
+        grower = case.grower(bought)
+        trees = []
+        for target in targets:
+            grown = grower.grow(target)
+            parts = grown.left, grown.feature, grown.goes_left, grown.first, grown.last
+            values = grower.values(target, np.abs(target) + 1.0 if weighted else None, 0.5)
+            out = np.zeros(case.rows)
+            grower.add(values, out)
+            inner = grown.left >= 0
+            trees.append([part[inner] for part in (*parts, grown.cut, grown.gain)])
+            trees.append([grown.left.copy(), grown.rows.copy(), grown.depth.copy(), values, out])
+        return [trees, bought.features, bought.paid, bought.group_paid, grower.gains(targets[0])]
+
+    compiled = grow_all()
+    monkeypatch.setattr(grower_module, "thread_count", lambda: 2)
+    monkeypatch.setattr(grower_module, "INLINE_WORK", 0)
+    use_uncompiled_kernels(monkeypatch)
+    assert_same(grow_all(), compiled)

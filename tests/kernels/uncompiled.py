@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from Cython.Shadow import StructType
 
 import thrifty
 
@@ -68,7 +69,10 @@ def agree(name: str, run: Callable[[Any], object]) -> None:
 
 
 def assert_same(first: object, second: object) -> None:
-    """Assert that two results, or two nested sequences of them, are equal to the bit."""
+    """Assert that two results, records or nested sequences of them, are equal to the bit."""
+    first, second = (vars(it) if isinstance(it, StructType) else it for it in (first, second))
+    if isinstance(first, dict):
+        first, second = list(first.items()), list(second.items())
     if isinstance(first, Sequence) and not isinstance(first, str):
         assert len(first) == len(second)
         for one, other in zip(first, second, strict=True):
