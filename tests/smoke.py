@@ -27,7 +27,11 @@ for model in (
     for row in range(5):
         walk = loaded.walk()
         while walk.asks:
-            walk.tell({name: X[row, int(name)] if isinstance(name, int) else X[row, int(name[1:])]
-                       for name in walk.asks})
+            walk.tell(
+                {
+                    name: X[row, int(name)] if isinstance(name, int) else X[row, int(name[1:])]
+                    for name in walk.asks
+                }
+            )
         assert walk.answer == predicted[row]
 print("fit, predict, save, load and walk: passed")

@@ -50,7 +50,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_the_wheel_has_every_kernel_and_its_source(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
     compiled = [name for name in names if name.endswith((".so", ".pyd"))]
     kernels = {name.removeprefix("thrifty/kernels/").split(".")[0] for name in compiled}
     assert kernels == {*COMPILED, "_cython"}
@@ -81,10 +82,11 @@ def test_the_wheel_runs_in_a_clean_environment_without_a_compiler(
 def test_the_source_distribution_has_what_building_and_testing_need(tmp_path: Path) -> None:
     succeed(sys.executable, "-m", "build", "--no-isolation", "--sdist", "--outdir", tmp_path, ROOT)
     (path,) = tmp_path.glob("thrifty-*.tar.gz")
-    names = {name.split("/", 1)[-1] for name in tarfile.open(path).getnames()}
+    with tarfile.open(path) as archive:
+        names = {name.split("/", 1)[-1] for name in archive.getnames()}
     wanted = {"setup.py", "pyproject.toml", "constraints.txt", "dev.py", "tests/test_build.py"}
-    wanted |= {path.relative_to(ROOT).as_posix() for path in KERNELS.rglob("*.p[yx]*")
-               if path.suffix in (".py", ".pxd")}  # fmt: skip
+    sources = [*KERNELS.rglob("*.py"), *KERNELS.rglob("*.pxd")]
+    wanted |= {path.relative_to(ROOT).as_posix() for path in sources}
     assert wanted <= names
     assert not [name for name in names if name.endswith((".so", ".c", ".pyc"))]
 

@@ -109,9 +109,8 @@ class Case:
 
 
 def tree_of(grower, target):
-    """Grow a tree; return the nodes: (rows), or (rows, left child, feature, bins left, missing left).
-
-    Only bins that occur among the rows are listed.
+    """Grow a tree; return its nodes: rows, and of a split also left child, feature, bins left,
+    whether missing values go left. Only bins that occur among the rows are listed.
     """
     growth, nodes = grower.grow(target), []
     for node in range(len(growth.left)):

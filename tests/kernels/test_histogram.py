@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from uncompiled import agree
 
 from thrifty.kernels.histogram import (
     SUM_BITS,
@@ -83,7 +84,11 @@ def test_no_sum_of_rows_leaves_its_bits(weighted, sign):
     target = sign * np.full(n, np.nextafter(2.0, 0.0) / n)
     quanta, units = quantize(target, np.ones(n) if weighted else None)
     exact = sum(unpacked(quanta)[0].tolist())
-    assert totals(quanta) == (exact, sum(unpacked(quanta)[1].tolist()))
+    hist, rows = np.zeros((1, len(quanta), 1, 256), dtype=np.int64), np.arange(n, dtype=np.uint32)
+    bins, one = np.zeros((1, n), dtype=np.uint8), np.arange(1)
+    add_rows(bins, rows, quanta, 0, n, one, 0, 1, np.array([255]), hist, 0)
+    sums = exact, sum(unpacked(quanta)[1].tolist())
+    assert tuple(unpack(hist, 0, 0, 0).values()) == sums
     assert abs(exact) < 2 ** (WIDE_BITS + 1 if weighted else SUM_BITS + 1)
     assert exact * units[0] == pytest.approx(sign * 2.0, rel=1e-6)
 
@@ -98,9 +103,7 @@ def test_histograms_add_up_exactly_in_any_order(rows):
         hist = np.empty((1, len(quanta), 1, 256), dtype=np.int64)
         ordered = np.ascontiguousarray(quanta[:, order])
         count = len(order)
-        add_rows(
-            bins, order, ordered, 0, count, np.arange(1), 0, 1, np.array([255]), hist, 0
-        )
+        add_rows(bins, order, ordered, 0, count, np.arange(1), 0, 1, np.array([255]), hist, 0)
         here, heft = unpacked(quanta)
         for b in range(5):
             inside = bins[0] == b
@@ -166,3 +169,35 @@ def test_values_of_leaves_are_added_to_their_rows():
     out = np.full(5, 100.0)
     add_values(*grown_tree(), np.array([9.0, 1.0, 9.0, 2.0, 3.0]), out)
     assert out.tolist() == [101, 103, 102, 103, 101]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_compiled_and_uncompiled_histograms_agree(weighted):
+    def run(kernels):
+        rng = np.random.default_rng(3)
+        bins = rng.integers(0, 9, size=(6, 40)).astype(np.uint8)
+        bins[:, ::5] = 255
+        weight = rng.uniform(0.5, 2.0, 40) if weighted else None
+        quanta, units = kernels.quantize(rng.normal(size=40), weight)
+        hist = np.zeros((2, len(quanta), 6, 256), dtype=np.int64)
+        features, width = np.array([5, 0, 1, 2, 4]), np.full(6, 9)
+        rows = rng.permutation(40).astype(np.uint32)
+        ordered = np.ascontiguousarray(quanta[:, rows])
+        kernels.add_rows(bins, rows, ordered, 0, 40, features, 0, 5, width, hist, 0)
+        kernels.add_rows(bins, rows, ordered, 3, 17, features, 0, 5, width, hist, 1)
+        kernels.subtract(hist, 1, 0, features, 0, 5, width)
+        return quanta, units, hist
+
+    agree("histogram", run)
+
+
+def test_compiled_and_uncompiled_sums_of_nodes_agree():
+    def run(kernels):
+        rng = np.random.default_rng(4)
+        tree, gradient, hessian = grown_tree(), rng.normal(size=5), rng.random(5)
+        out = rng.normal(size=5)
+        kernels.add_values(*tree, gradient, out)
+        counted = kernels.node_sums(*tree, gradient, np.empty(0))
+        return kernels.node_sums(*tree, gradient, hessian), counted, out
+
+    agree("histogram", run)

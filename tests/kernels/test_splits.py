@@ -6,10 +6,11 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
+from uncompiled import agree
 
 from thrifty.kernels.binning import MISSING
 from thrifty.kernels.histogram import add_rows, quantize
-from thrifty.kernels.splits import best_cut, best_subset
+from thrifty.kernels.splits import COUNT_BITS, best_cut, best_subset
 
 
 def count_one(bins, rows, quanta, hist):
@@ -99,3 +100,24 @@ def test_a_leading_set_is_the_best_of_all_subsets_of_categories(missing):
         if size >= 0:
             left = np.isin(bins, order[:size])
             assert gain_of(target, left) == pytest.approx(gain, rel=1e-9, abs=1e-3)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_compiled_and_uncompiled_splits_agree(missing):
+    for seed in range(12):
+        bins, target = draw(seed, missing)
+        hist, total, weight = histogram(bins, target)
+        # The same sums in two planes, as with sample weights.
+        packed = hist[:, 0]
+        wide = np.stack([packed >> COUNT_BITS, packed & ((1 << COUNT_BITS) - 1)], axis=1)
+
+        def run(kernels, planes=(hist, wide), sums=(total, weight)):
+            found = []
+            for some in planes:
+                for lightest in (1, 3):
+                    found.append(kernels.best_cut(some, 0, 0, 6, *sums, lightest))
+                    found.append(kernels.best_subset(some, 0, 0, *sums, lightest))
+                found += [kernels.unpack(some, 0, 0, b) for b in (0, 3, MISSING)]
+            return found
+
+        agree("splits", run)

@@ -12,10 +12,9 @@ Prices are charged per model (`due`: one price per feature, paid by the first sp
 from __future__ import annotations
 
 import cython
-from cython.cimports.thrifty.kernels.growth import Candidates, Growth, Prices, Table, Targets, Tree
+from cython.cimports.thrifty.kernels.growth import Candidates, Growth, Prices, Targets, Tree
 from cython.cimports.thrifty.kernels.histogram import add_rows, subtract
 from cython.cimports.thrifty.kernels.splits import (
-    Cut,
     best_cut,
     best_subset,
     category_order,
@@ -211,9 +210,7 @@ def choose(growth: Growth, candidates: Candidates, tree: Tree) -> Choice:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def price_of(
-    prices: Prices, node: cython.Py_ssize_t, feature: cython.Py_ssize_t
-) -> cython.double:
+def price_of(prices: Prices, node: cython.Py_ssize_t, feature: cython.Py_ssize_t) -> cython.double:
     """What splitting `node` on `feature` would cost now, in units of gain."""
     if not prices.by_row:
         return prices.due[feature]

@@ -54,9 +54,7 @@ Node = cython.struct(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def node_of(
-    target: cython.longlong, weight: cython.longlong, lightest: cython.longlong
-) -> Node:
+def node_of(target: cython.longlong, weight: cython.longlong, lightest: cython.longlong) -> Node:
     """The record of a node with these sums."""
     total = cython.cast(cython.double, target)
     return Node(target, weight, total * total / cython.cast(cython.double, weight), lightest)
@@ -210,7 +208,9 @@ def sort_by_mean(
     while size < count:
         start: cython.Py_ssize_t = 0
         while start < count:
-            merge(order, means, start, min(start + size, count), min(start + 2 * size, count), spare)
+            merge(
+                order, means, start, min(start + size, count), min(start + 2 * size, count), spare
+            )
             start += 2 * size
         for k in range(count):
             order[k] = spare[k]
