@@ -147,7 +147,7 @@ class Grower:
         """
         growth, features = self._start(target, np.arange(len(self.binned.bins)))
         run(partial(expand, growth, -1), _feature_blocks(features))
-        return self._room.gain[0]
+        return np.asarray(self._room.gain[0])
 
     def values(
         self, gradient: NDArray[np.float64], hessian: NDArray[np.float64] | None, damping: float
