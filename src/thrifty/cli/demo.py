@@ -30,7 +30,7 @@ def demo(output: Path) -> None:
         "Breast cancer Wisconsin data: 569 samples, 30 measurements on an image of cells.\n"
         "The prices, in minutes of measuring time, are made up for this tour.\n"
     )
-    with progress("training; the first run compiles the kernels"):
+    with progress("training"):
         import numpy as np
 
         from thrifty.cli.ask import format_prediction, format_question

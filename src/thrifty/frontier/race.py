@@ -172,7 +172,6 @@ def forecast(
         samples.append((size, sample, held_out))
     seconds = {}
     for name, learner in learners.items():
-        trace_learner(name, learner, *samples[0][1:], metric)  # the first run may compile
         times = []
         for size, sample, held_out in samples:
             start = perf_counter()
