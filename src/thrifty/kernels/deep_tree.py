@@ -41,6 +41,9 @@ from cython.cimports.thrifty.kernels.node_rows import (
     read_keys,
 )
 from cython.cimports.thrifty.kernels.random import Stream, draw_below, draw_share
+from numpy.typing import NDArray
+
+from thrifty.kernels.growing_tree import Tree
 
 __all__ = ["SplitPrices", "SplitRules", "grow_tree"]
 
@@ -112,21 +115,28 @@ class SplitRules:
         self.max_depth = max_depth
 
 
-def grow_tree(table: Table, prices: SplitPrices, rules: SplitRules, form: ImpurityForm, index, quanta, seed):
+def grow_tree(
+    table: Table,
+    prices: SplitPrices,
+    rules: SplitRules,
+    form: ImpurityForm,
+    index: NDArray[np.uint32],
+    quanta: NDArray[np.int64],
+    seed: int,
+) -> Tree:
     """Grow a tree on the rows `index`, in the order of their words, with these packed quanta."""
     n, words = len(index), (form.classes + 1) // 2
-    n_features, n_groups = len(prices.own), len(prices.shared)
+    n_features, n_groups = prices.own.shape[0], prices.shared.shape[0]
+    room = Tree.room(n, words, n if table.has_categories else 0)
+    tree, states = TreeNodes(room), NodeStates(n, n_features, n_groups)
     rows = Rows(
-        index.copy(), quanta.copy(), np.asarray(table.word)[index], np.empty(n, dtype=np.uint8)
+        index.copy(), quanta.copy(), np.empty(n, dtype=np.uint8), np.empty(n, dtype=np.uint8)
     )
-    tree = TreeNodes(n, words, n if np.any(table.categorical) else 0)
-    states = NodeStates(n, n_features, n_groups)
-    scratch = Scratch(n, n_features, words)
-    stream = Stream(seed)
+    scratch, stream = Scratch(n, n_features, words), Stream(seed)
     with cython.nogil:
-        plant(tree, states, rows)
+        plant(table, tree, states, rows)
         grow(table, prices, rules, form, tree, states, rows, scratch, stream)
-    return tree.trim()
+    return room.trim(tree.n_nodes, tree.n_subsets)
 
 
 @cython.cfunc

@@ -12,8 +12,8 @@ cdef class TreeNodes:
     cdef unsigned char[::1] missing_left
     cdef long long[:, ::1] counts
     cdef unsigned long long[:, ::1] subsets
-    cdef Py_ssize_t n_nodes
-    cdef Py_ssize_t n_subsets
+    cdef readonly Py_ssize_t n_nodes
+    cdef readonly Py_ssize_t n_subsets
 
 cdef class NodeStates:
     cdef Py_ssize_t[::1] first
@@ -30,7 +30,7 @@ cdef class Scratch:
     cdef Py_ssize_t[::1] order
     cdef unsigned char[::1] goes_left
 
-cdef void plant(TreeNodes tree, NodeStates states, Rows rows) noexcept nogil
+cdef void plant(Table table, TreeNodes tree, NodeStates states, Rows rows) noexcept nogil
 cdef void split_node(
     Table table, TreeNodes tree, NodeStates states, Rows rows, Scratch scratch, Py_ssize_t node,
     Split split, Py_ssize_t group, double share,

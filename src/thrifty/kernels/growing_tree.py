@@ -57,42 +57,46 @@ class Tree(NamedTuple):
     subsets: Any
 
 
+    @classmethod
+    def room(cls, n: int, words: int, n_subsets: int) -> Tree:
+        """Return room for a tree on n rows, whose leaves have one row each at least."""
+        # What is not needed is never touched, so it costs nothing.
+        return cls(
+            np.empty(2 * n, dtype=np.int32),
+            np.empty(2 * n, dtype=np.int32),
+            np.empty(2 * n),
+            np.empty(2 * n, dtype=np.bool_),
+            np.empty((2 * n, words), dtype=np.int64),
+            np.zeros((n_subsets, 4), dtype=np.uint64),
+        )
+
+    def trim(self, n_nodes: int, n_subsets: int) -> Tree:
+        """Return the tree without the room that it did not need."""
+        *by_node, subsets = self
+        return Tree(*[part[:n_nodes].copy() for part in by_node], subsets[:n_subsets].copy())
+
+
 @cython.cclass
 class TreeNodes:
-    """The nodes of a growing tree.
+    """The nodes of a growing tree, in the arrays of a `Tree` with room for more.
 
     Attributes
     ----------
     left, feature, threshold, missing_left, counts, subsets
-        As in `Tree`, with room for leaves of one row each.
+        As in `Tree`.
     n_nodes, n_subsets : int
         How many there are so far.
     """
 
-    def __init__(
-        self, n: cython.Py_ssize_t, words: cython.Py_ssize_t, n_subsets: cython.Py_ssize_t
-    ) -> None:
-        # Room that is not needed is never touched, so it costs nothing.
-        self.left = np.empty(2 * n, dtype=np.int32)
-        self.feature = np.empty(2 * n, dtype=np.int32)
-        self.threshold = np.empty(2 * n)
-        self.missing_left = np.empty(2 * n, dtype=np.uint8)
-        self.counts = np.empty((2 * n, words), dtype=np.int64)
-        self.subsets = np.zeros((n_subsets, 4), dtype=np.uint64)
+    def __init__(self, room: Tree) -> None:
+        self.left = room.left
+        self.feature = room.feature
+        self.threshold = room.threshold
+        self.missing_left = room.missing_left.view(np.uint8)
+        self.counts = room.counts
+        self.subsets = room.subsets
         self.n_nodes = 0
         self.n_subsets = 0
-
-    def trim(self) -> Tree:
-        """Return the tree without the room that it did not need."""
-        m = self.n_nodes
-        return Tree(
-            np.array(self.left[:m]),
-            np.array(self.feature[:m]),
-            np.array(self.threshold[:m]),
-            np.array(self.missing_left[:m]).view(np.bool_),
-            np.array(self.counts[:m]),
-            np.array(self.subsets[: self.n_subsets]),
-        )
 
 
 @cython.cclass
@@ -160,7 +164,7 @@ class Scratch:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def plant(tree: TreeNodes, states: NodeStates, rows: Rows) -> cython.void:
+def plant(table: Table, tree: TreeNodes, states: NodeStates, rows: Rows) -> cython.void:
     """Make the root, with all rows."""
     add_leaf(tree, states, 0, rows.last, 0)
     for k in range(states.path.shape[1]):
@@ -170,6 +174,7 @@ def plant(tree: TreeNodes, states: NodeStates, rows: Rows) -> cython.void:
     for k in range(tree.counts.shape[1]):
         tree.counts[0, k] = 0
     for i in range(rows.last):
+        rows.word[i] = table.word[rows.index[i]]
         tree.counts[0, rows.word[i]] += rows.quanta[i]
 
 

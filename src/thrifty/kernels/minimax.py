@@ -25,9 +25,9 @@ from cython.cimports.thrifty.kernels.node_rows import (
     Span,
     Table,
     Tally,
-    count_below,
     count_bins,
     count_gaps,
+    part_rows,
 )
 from cython.cimports.thrifty.kernels.random import Stream, draw_share
 
@@ -265,23 +265,17 @@ def search(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def part(tally: Tally, missing_left: cython.bint) -> cython.void:
-    """Put the missing values where they belong, and what is not left to the right."""
+def part_bins(tally: Tally, cut: cython.Py_ssize_t, missing_left: cython.bint) -> cython.longlong:
+    """Part the counts at a cut of the histogram; return the sum of the words on the left."""
+    words: cython.longlong = 0
     for k in range(tally.left.shape[0]):
+        here: cython.longlong = tally.below[cut, k]
         if missing_left:
-            tally.left[k] += tally.gaps[k]
-        tally.right[k] = tally.total[k] - tally.left[k]
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def part_at(tally: Tally, cut: cython.Py_ssize_t, missing_left: cython.bint) -> cython.void:
-    """The same, for a cut of the histogram."""
-    for k in range(tally.left.shape[0]):
-        tally.left[k] = tally.below[cut, k]
-    part(tally, missing_left)
+            here += tally.gaps[k]
+        tally.left[k] = here
+        tally.right[k] = tally.total[k] - here
+        words += here
+    return words
 
 
 @cython.cfunc
@@ -302,10 +296,9 @@ def bisect(
     while low <= high:
         cut = (low + high) >> 1
         if dense:
-            part_at(tally, cut, missing_left)
+            part_bins(tally, cut, missing_left)
         else:
-            count_below(rows, tally, cython.cast(cython.uchar, cut))
-            part(tally, missing_left)
+            part_rows(rows, tally, cython.cast(cython.uchar, cut), missing_left)
         left, right = value_of(form, tally.left), value_of(form, tally.right)
         worse = max(left, right)
         if worse < best.impurity:
@@ -322,14 +315,16 @@ def bisect(
 
 
 @cython.cfunc
+@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
 def weight_of(counts: cython.longlong[::1]) -> cython.double:
     """Quanta of all classes together."""
-    total = 0.0
+    total: cython.longlong = 0
     for k in range(counts.shape[0]):
-        total += even_of(counts[k]) + odd_of(counts[k])
-    return total
+        # Both halves at once: the quanta of all rows fit into a half.
+        total += counts[k]
+    return even_of(total) + odd_of(total)
 
 
 @cython.cfunc
@@ -346,8 +341,8 @@ def scan(
     best = Cut(INFINITY, -1, missing_left)
     total = weight_of(tally.total)
     for cut in range(low, high + 1):
-        part_at(tally, cut, missing_left)
-        here = weight_of(tally.left)
+        words = part_bins(tally, cut, missing_left)
+        here = even_of(words) + odd_of(words)
         left, right = value_of(form, tally.left), value_of(form, tally.right)
         found = (here * left + (total - here) * right) / total
         if found < best.impurity:
@@ -378,7 +373,7 @@ def throw(
             lowest, highest = table.edges[feature, low], table.edges[feature, top]
             value = lowest + draw_share(stream) * (highest - lowest)
             cut = find(table.edges, feature, low, top, value)
-        part_at(tally, cut, missing_left)
+        part_bins(tally, cut, missing_left)
         found = max(value_of(form, tally.left), value_of(form, tally.right))
         if found < best.impurity:
             best.impurity, best.place = found, cut

@@ -13,6 +13,7 @@ cdef class Table:
     cdef readonly const long long[::1] width
     cdef readonly const unsigned char[::1] categorical
     cdef readonly const unsigned char[::1] word
+    cdef readonly bint has_categories
 
 cdef class Rows:
     cdef unsigned int[::1] index
@@ -37,5 +38,5 @@ cdef Span read_keys(Table table, Rows rows, Py_ssize_t feature) noexcept nogil
 cdef void find_ends(Rows rows, Tally tally) noexcept nogil
 cdef void count_bins(Rows rows, Tally tally, Span span) noexcept nogil
 cdef void count_gaps(Rows rows, Tally tally) noexcept nogil
-cdef void count_below(Rows rows, Tally tally, unsigned char cut) noexcept nogil
+cdef void part_rows(Rows rows, Tally tally, unsigned char cut, bint missing_left) noexcept nogil
 cdef Py_ssize_t rank_categories(Rows rows, Tally tally) noexcept nogil

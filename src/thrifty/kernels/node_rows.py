@@ -49,6 +49,8 @@ class Table:
         Which features are categorical: their bins are codes of categories.
     word : uint8 array of shape (n,)
         Which word of the counts holds the class of each row.
+    has_categories : bool
+        Whether a feature is categorical.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Table:
         self.width = width
         self.categorical = categorical
         self.word = word
+        self.has_categories = bool(np.any(categorical))
 
 
 @cython.cclass
@@ -312,11 +315,17 @@ def sum_missing(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def count_below(rows: Rows, tally: Tally, cut: cython.uchar) -> cython.void:
-    """Counts, into `tally.left`, of the rows up to and including bin `cut`."""
+def part_rows(
+    rows: Rows, tally: Tally, cut: cython.uchar, missing_left: cython.bint
+) -> cython.void:
+    """Count the rows on both sides of a cut: those up to and including bin `cut` go left."""
     first = rows.first
     for k in range(tally.left.shape[0]):
-        tally.left[k] = sum_below(rows.keys, rows.quanta, first, tally.ends[k], cut)
+        here = sum_below(rows.keys, rows.quanta, first, tally.ends[k], cut)
+        if missing_left:
+            here += tally.gaps[k]
+        tally.left[k] = here
+        tally.right[k] = tally.total[k] - here
         first = tally.ends[k]
 
 
