@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from greedy_tree import Brute, Case, Mine, sides
+from uncompiled import agree
 
 from thrifty.costs import Prices
 from thrifty.kernels.threads import threads
@@ -101,3 +102,39 @@ def test_the_threshold_lies_in_the_middle_of_the_gap():
     case.weight = np.isin(np.arange(6), inner).astype(float)
     case.codes = np.array([0, 0, 1, 1, 1, 1])
     assert case.trees().grow(ThresholdPairs(0), [0])[0].threshold[0] == 1.0
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_features": 1}, {"max_depth": 2}], ids=str)
+@pytest.mark.parametrize("seed", [2, 3])
+def test_compiled_and_uncompiled_agree(seed, settings):
+    # Odd seeds have a group with a shared price.
+    case = Case.draw(seed, classes=3, n=60)
+    agree("deep_tree", lambda deep_tree: case.grow_with(deep_tree, ThresholdPairs(0), **settings))
+
+
+def test_they_agree_on_features_with_one_value_and_on_empty_ones():
+    case = Case.draw(1, classes=2, n=40)
+    case.X[:, 0] = 1.0
+    case.X[:, 1] = np.nan
+    agree("deep_tree", lambda deep_tree: case.grow_with(deep_tree, ThresholdPairs(0)))
+
+
+def test_they_agree_where_no_feature_helps():
+    case = Case.draw(1, classes=2, n=40)
+    case.X[:] = 0.0
+
+    def run(deep_tree):
+        tree = case.grow_with(deep_tree, ThresholdPairs(0))
+        assert tree.left.tolist() == [-1]
+        return tree
+
+    agree("deep_tree", run)
+
+
+def test_they_agree_on_more_than_64_features():
+    case = Case.draw(1, classes=2, n=30)
+    rng = np.random.default_rng(0)
+    case.X = rng.integers(0, 2, size=(30, 70)).astype(float)
+    case.categorical = np.zeros(70, dtype=bool)
+    case.prices = Prices([1.0] * 70, groups={"last": [68, 69]}, shared={"last": 0.5})
+    agree("deep_tree", lambda deep_tree: case.grow_with(deep_tree, ThresholdPairs(0)))

@@ -260,7 +260,7 @@ def has_bit(
     bits: cython.ulonglong[:, ::1], row: cython.Py_ssize_t, bit: cython.Py_ssize_t
 ) -> cython.bint:
     """Whether a bit of one row is set."""
-    return (bits[row, bit >> 6] >> (bit & 63)) & 1 != 0
+    return (bits[row, bit >> 6] >> cython.cast(cython.ulonglong, bit & 63)) & 1 != 0
 
 
 @cython.cfunc

@@ -24,10 +24,8 @@ __all__ = ["NodeStates", "Scratch", "Tree", "TreeNodes"]
 
 LARGEST = cython.declare(cython.double, np.finfo(np.float64).max)
 
-# The feature, or -1; the last bin, or rank of a category, that goes left; whether missing values do.
-Split = cython.struct(
-    feature=cython.Py_ssize_t, place=cython.Py_ssize_t, missing_left=cython.bint
-)
+# The feature, or -1; the last bin or rank that goes left; whether missing values go left.
+Split = cython.struct(feature=cython.Py_ssize_t, place=cython.Py_ssize_t, missing_left=cython.bint)
 
 
 class Tree(NamedTuple):
@@ -55,7 +53,6 @@ class Tree(NamedTuple):
     missing_left: Any
     counts: Any
     subsets: Any
-
 
     @classmethod
     def room(cls, n: int, words: int, n_subsets: int) -> Tree:
@@ -278,7 +275,8 @@ def add_bit(
     bits: cython.ulonglong[:, ::1], row: cython.Py_ssize_t, bit: cython.Py_ssize_t
 ) -> cython.void:
     """Set a bit of one row."""
-    bits[row, bit >> 6] |= cython.cast(cython.ulonglong, 1) << (bit & 63)
+    one = cython.cast(cython.ulonglong, 1)
+    bits[row, bit >> 6] |= one << cython.cast(cython.ulonglong, bit & 63)
 
 
 @cython.cfunc
@@ -323,7 +321,9 @@ def weight_of(counts: cython.longlong[:, ::1], row: cython.Py_ssize_t) -> cython
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def divide(tree: TreeNodes, rows: Rows, scratch: Scratch, node: cython.Py_ssize_t) -> cython.Py_ssize_t:
+def divide(
+    tree: TreeNodes, rows: Rows, scratch: Scratch, node: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
     """Bring the rows that go left to the front, in order; return where they end.
 
     The class counts of both children, which are the next two nodes, are set too.

@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 # Compiled, these are enums in the .pxd: C code reads no Python objects.
-if not cython.compiled:
+if not cython.compiled:  # pragma: no branch
     PAIRS, POWERS, POLYNOMIAL = 0, 1, 2
     MINIMAX, EXPECTED, STUMPS = 0, 1, 2
 
@@ -116,9 +116,7 @@ def value_of(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def plain_pairs(
-    unit: cython.double, counts: cython.longlong[::1]
-) -> cython.double:
+def plain_pairs(unit: cython.double, counts: cython.longlong[::1]) -> cython.double:
     """Pairs of rows of different classes."""
     if counts.shape[0] == 1:
         return even_of(counts[0]) * odd_of(counts[0]) * (unit * unit)
@@ -163,9 +161,7 @@ def count_of(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def other_impurity(
-    form: ImpurityForm, counts: cython.longlong[::1]
-) -> cython.double:
+def other_impurity(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
     """All but the most common impurity."""
     if form.kind == PAIRS:
         return threshold_pairs(form, counts)
@@ -176,9 +172,7 @@ def other_impurity(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def threshold_pairs(
-    form: ImpurityForm, counts: cython.longlong[::1]
-) -> cython.double:
+def threshold_pairs(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
     """Threshold-pairs impurity of the class counts (Nan et al. 2015, eq. 11)."""
     alpha = form.number
     total = 0.0

@@ -24,7 +24,7 @@ MASK = (1 << HALF) - 1
 SMALL = cython.declare(cython.Py_ssize_t, 512)
 
 # Compiled, this is an enum in the .pxd: C code reads no Python objects.
-if not cython.compiled:
+if not cython.compiled:  # pragma: no branch
     MISSING = 255
 
 # The first and the last bin of a node but the missing one, and whether a value is missing.
@@ -193,20 +193,19 @@ def read_column(
 def span_of(
     keys: cython.const[cython.uchar][::1], first: cython.Py_ssize_t, last: cython.Py_ssize_t
 ) -> Span:
-    """Least and largest key; the byte of a missing value, the largest of all, is looked past."""
+    """Least and largest key but that of a missing value, which is the largest byte."""
     low: cython.uchar = MISSING
     high: cython.uchar = 0
     for i in range(first, last):
         low = min(low, keys[i])
         high = max(high, keys[i])
-    if high < MISSING:
-        return Span(low, high, False)
-    if low == MISSING:
-        return Span(low, -1, True)
-    high = 0
-    for i in range(first, last):
-        high = max(high, 0 if keys[i] == MISSING else keys[i])
-    return Span(low, high, True)
+    gaps: cython.bint = high == MISSING
+    if gaps:
+        high = 0
+        for i in range(first, last):
+            high = max(high, 0 if keys[i] == MISSING else keys[i])
+    least, most = cython.cast(cython.Py_ssize_t, low), cython.cast(cython.Py_ssize_t, high)
+    return Span(least, -1 if least == MISSING else most, gaps)
 
 
 # --- class counts -------------------------------------------------------------
