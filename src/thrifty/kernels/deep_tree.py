@@ -34,6 +34,7 @@ from cython.cimports.thrifty.kernels.minimax import (
 )
 from cython.cimports.thrifty.kernels.node_rows import (
     Rows,
+    Span,
     Table,
     Tally,
     find_ends,
@@ -208,7 +209,7 @@ def choose(
         if limit >= 0.0:
             splits = rules.splits
             if table.categorical[f]:
-                span.low, span.high, span.gaps = 0, replace_by_ranks(rows, scratch.tally), False
+                span = replace_by_ranks(rows, scratch.tally, span)
                 splits = EXPECTED if splits == EXPECTED else MINIMAX
             cut = search(form, splits, table, rows, scratch.tally, f, span, limit, stream)
             if cut.impurity < impurity and price / (impurity - cut.impurity) < best:
@@ -266,9 +267,9 @@ def has_bit(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def replace_by_ranks(rows: Rows, tally: Tally) -> cython.Py_ssize_t:
-    """Give every row the rank of its category; return the last rank."""
-    last = rank_categories(rows, tally)
+def replace_by_ranks(rows: Rows, tally: Tally, span: Span) -> Span:
+    """Give every row the rank of its category; return the span of the ranks."""
+    last = rank_categories(rows, tally, span)
     for i in range(rows.first, rows.last):
         rows.keys[i] = tally.rank[rows.keys[i]]
-    return last
+    return Span(0, last, False)

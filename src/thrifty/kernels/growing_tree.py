@@ -13,6 +13,7 @@ import numpy as np
 from cython.cimports.thrifty.kernels.node_rows import (
     MISSING,
     Rows,
+    Span,
     Table,
     Tally,
     count_of,
@@ -119,12 +120,13 @@ class NodeStates:
     def __init__(
         self, n: cython.Py_ssize_t, n_features: cython.Py_ssize_t, n_groups: cython.Py_ssize_t
     ) -> None:
-        self.first = np.empty(2 * n, dtype=np.intp)
-        self.last = np.empty(2 * n, dtype=np.intp)
-        self.depth = np.empty(2 * n, dtype=np.intp)
+        numbers: cython.Py_ssize_t[:, ::1] = np.empty((4, 2 * n), dtype=np.intp)
+        self.first = numbers[0]
+        self.last = numbers[1]
+        self.depth = numbers[2]
+        self.waiting = numbers[3]
         self.path = np.empty((2 * n, (n_features + n_groups + 63) // 64), dtype=np.uint64)
         self.flat = np.empty((2 * n, (n_features + 63) // 64), dtype=np.uint64)
-        self.waiting = np.empty(2 * n, dtype=np.intp)
         self.n_waiting = 0
 
 
@@ -219,7 +221,7 @@ def split_node(
     tree.feature[node] = feature
     if table.categorical[feature]:
         tree.threshold[node] = tree.n_subsets
-        fill_subset(rows, scratch, split.place)
+        fill_subset(rows, scratch, span, split.place)
         keep_subset(tree, scratch)
     else:
         for b in range(MISSING):
@@ -250,9 +252,9 @@ def split_node(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def fill_subset(rows: Rows, scratch: Scratch, place: cython.Py_ssize_t) -> cython.void:
+def fill_subset(rows: Rows, scratch: Scratch, span: Span, place: cython.Py_ssize_t) -> cython.void:
     """Which of the 256 bins go left by their rank."""
-    rank_categories(rows, scratch.tally)
+    rank_categories(rows, scratch.tally, span)
     for b in range(256):
         scratch.goes_left[b] = scratch.tally.rank[b] <= place
 

@@ -180,8 +180,9 @@ def threshold_pairs(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.
         over = count_of(form, counts, i) - alpha
         if over > 0.0:
             for j in range(i):
-                other = max(0.0, count_of(form, counts, j) - alpha)
-                total += max(0.0, over * other - alpha * alpha)
+                other = count_of(form, counts, j) - alpha
+                if other > 0.0:
+                    total += max(0.0, over * other - alpha * alpha)
     return total
 
 

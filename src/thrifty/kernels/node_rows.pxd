@@ -39,4 +39,4 @@ cdef void find_ends(Rows rows, Tally tally) noexcept nogil
 cdef void count_bins(Rows rows, Tally tally, Span span) noexcept nogil
 cdef void count_gaps(Rows rows, Tally tally) noexcept nogil
 cdef void part_rows(Rows rows, Tally tally, unsigned char cut, bint missing_left) noexcept nogil
-cdef Py_ssize_t rank_categories(Rows rows, Tally tally) noexcept nogil
+cdef Py_ssize_t rank_categories(Rows rows, Tally tally, Span span) noexcept nogil

@@ -127,10 +127,12 @@ class Tally:
     """
 
     def __init__(self, words: cython.Py_ssize_t) -> None:
-        self.total = np.zeros(words, dtype=np.int64)
-        self.left = np.zeros(words, dtype=np.int64)
-        self.right = np.zeros(words, dtype=np.int64)
-        self.gaps = np.zeros(words, dtype=np.int64)
+        # One array for four: small trees spend most of their time on making arrays.
+        counts: cython.longlong[:, ::1] = np.zeros((4, words), dtype=np.int64)
+        self.total = counts[0]
+        self.left = counts[1]
+        self.right = counts[2]
+        self.gaps = counts[3]
         self.ends = np.zeros(words, dtype=np.intp)
         self.below = np.zeros((256, words), dtype=np.int64)
         self.shares = np.zeros((3, 256))
@@ -356,25 +358,27 @@ def sum_below(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def rank_categories(rows: Rows, tally: Tally) -> cython.Py_ssize_t:
+def rank_categories(rows: Rows, tally: Tally, span: Span) -> cython.Py_ssize_t:
     """Rank the categories by their share of the node's largest class; return the last rank.
 
-    Categories that are absent rank last.
+    Categories that are absent rank last. A missing value is a category.
     """
     largest: cython.Py_ssize_t = 0
     for k in range(1, 2 * tally.total.shape[0]):
         if count_of(tally.total[k >> 1], k & 1) > count_of(tally.total[largest >> 1], largest & 1):
             largest = k
-    for b in range(256):
+    last = MISSING if span.gaps else span.high
+    for b in range(span.low, last + 1):
         tally.shares[0, b] = tally.shares[1, b] = 0.0
-        tally.rank[b] = 255
     word, odd = largest >> 1, largest & 1
     for i in range(rows.first, rows.last):
         key = rows.keys[i]
         tally.shares[0, key] += count_of(rows.quanta[i], 0) + count_of(rows.quanta[i], 1)
         if rows.word[i] == word:
             tally.shares[1, key] += count_of(rows.quanta[i], odd)
-    present = sort_present(tally.shares)
+    present = sort_present(tally.shares, span.low, last)
+    for b in range(256):
+        tally.rank[b] = 255
     for k in range(present):
         tally.rank[cython.cast(cython.Py_ssize_t, tally.shares[2, k])] = k
     return present - 1
@@ -394,10 +398,15 @@ def count_of(word: cython.longlong, odd: cython.Py_ssize_t) -> cython.longlong:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def sort_present(shares: cython.double[:, ::1]) -> cython.Py_ssize_t:
-    """Bins of weight shares[0] > 0 into shares[2], by shares[1] / shares[0]; return how many."""
+def sort_present(
+    shares: cython.double[:, ::1], first: cython.Py_ssize_t, last: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """Bins of weight shares[0] > 0 into shares[2], by shares[1] / shares[0]; return how many.
+
+    The shares of the bins come to lie in shares[1, :count], in the same order.
+    """
     count: cython.Py_ssize_t = 0
-    for b in range(256):
+    for b in range(first, last + 1):
         if shares[0, b] > 0.0:
             share = shares[1, b] / shares[0, b]
             k = count
