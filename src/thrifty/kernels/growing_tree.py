@@ -253,7 +253,7 @@ def split_node(
 @cython.nogil
 @cython.exceptval(check=False)
 def fill_subset(rows: Rows, scratch: Scratch, span: Span, place: cython.Py_ssize_t) -> cython.void:
-    """Which of the 256 bins go left by their rank."""
+    """Find which of the 256 bins go left by their rank."""
     rank_categories(rows, scratch.tally, span)
     for b in range(256):
         scratch.goes_left[b] = scratch.tally.rank[b] <= place
@@ -316,8 +316,9 @@ def weight_of(counts: cython.longlong[:, ::1], row: cython.Py_ssize_t) -> cython
     """Quanta of all classes together."""
     total: cython.longlong = 0
     for k in range(counts.shape[1]):
-        total += count_of(counts[row, k], 0) + count_of(counts[row, k], 1)
-    return total
+        # Both halves at once: the quanta of all rows fit into a half.
+        total += counts[row, k]
+    return count_of(total, 0) + count_of(total, 1)
 
 
 @cython.cfunc

@@ -66,7 +66,8 @@ class ReferenceTree:
         self.width, self.word = np.asarray(table.width), np.asarray(table.word)
         self.categorical = np.asarray(table.categorical, dtype=bool)
         self.own, self.shared = np.asarray(prices.own), np.asarray(prices.shared)
-        self.group, self.reuse, self.floor = np.asarray(prices.group), prices.reuse, prices.floor
+        self.group = np.asarray(prices.group)
+        self.reuse, self.floor = float(prices.reuse), float(prices.floor)
         self.left: list[int] = []
         self.feature: list[int] = []
         self.threshold: list[float] = []
@@ -149,11 +150,11 @@ class ReferenceTree:
 
     def _price(self, feature: int, path: frozenset[int]) -> float:
         """Return what a split on `feature` counts as, after what is on the path."""
-        price = self.own[feature] * (self.reuse if feature in path else 1.0)
+        price = float(self.own[feature]) * (self.reuse if feature in path else 1.0)
         group = int(self.group[feature])
         if group >= 0 and -1 - group not in path:
-            price += self.shared[group]
-        return max(float(price), self.floor)
+            price += float(self.shared[group])
+        return max(price, self.floor)
 
     def _splits(self, feature: int, rows: NDArray[np.uint32], weight: Floats) -> list[Split]:
         """Return every split of the rows on a feature that is to be tried."""
