@@ -52,6 +52,20 @@ def test_stumps_of_a_column_with_one_value_part_the_missing_ones():
         assert not tree.missing_left[0]
 
 
+def test_stumps_put_no_node_of_missing_values_alone_on_the_left():
+    # They are alone on the right instead, so that no split is tried twice.
+    for seed in range(6):
+        case = Case.draw(seed, n=200, missing=0.3, levels=3)
+        tree = case.trees("stumps").grow(ThresholdPairs(0), [seed])[0]
+        waiting = [(0, np.arange(len(case.codes)))]
+        while waiting:
+            node, rows = waiting.pop()
+            if tree.left[node] >= 0:
+                left = sides(tree, case, node, rows)
+                assert not np.isnan(case.X[rows[left], tree.feature[node]]).all()
+                waiting += [(tree.left[node], rows[left]), (tree.left[node] + 1, rows[~left])]
+
+
 def test_counts_are_those_of_the_rows_drawn():
     case = Case.draw(2, classes=5)
     tree = case.trees(bootstrap=True).grow(ThresholdPairs(0), [9])[0]

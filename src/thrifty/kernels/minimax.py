@@ -360,10 +360,13 @@ def throw(
 ) -> Cut:
     """Return the best of some random cuts; their number is that of Nan et al. 2015, sec. 3."""
     best = Cut(INFINITY, -1, missing_left)
+    # Where all values are one, no cut parts them; on the right, the missing values can be parted.
+    if high < low:
+        return best
     n_rows = weight_of(tally.total) * form.unit
     top = min(high, table.width[feature] - 2)
     for _ in range(80 if n_rows > 2000 else 40 if n_rows > 500 else 20):
-        cut = high  # where all values are one, and parted from the missing ones
+        cut = high
         if top >= low:
             lowest, highest = table.edges[feature, low], table.edges[feature, top]
             value = lowest + draw_share(stream) * (highest - lowest)
