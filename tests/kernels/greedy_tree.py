@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from thrifty.costs import Prices
 from thrifty.learn.binned import Binned
-from thrifty.learn.budget_forest.grower import FLOOR, REUSE, Rules, TreeGrower
+from thrifty.learn.budget_forest.grower import FLOOR, REUSE, SPLITS, Rules, TreeGrower
 from thrifty.learn.budget_forest.impurities import Impurity
 
 MISSING = 255
@@ -46,6 +47,43 @@ class Case:
         rules = Rules(splits, max_features or self.X.shape[1], max_depth, bootstrap)
         prices = self.prices.bind(self.X.shape[1])
         return TreeGrower(binned, prices, self.codes, self.classes, self.weight, rules)
+
+    def grow_with(self, deep_tree, impurity, splits="minimax", max_features=None, max_depth=1000):
+        """Grow a tree on all rows with this version of the kernels, compiled or not."""
+        package = deep_tree.__name__.rpartition(".")[0]
+        node_rows, minimax = (
+            importlib.import_module(f"{package}.{name}") for name in ("node_rows", "minimax")
+        )
+        binned = Binned.of(self.X, self.categorical, np.random.RandomState(0))
+        bound = self.prices.bind(self.X.shape[1])
+        table = node_rows.Table(
+            binned.bins,
+            np.ascontiguousarray(binned.bins.T),
+            binned.uppers,
+            binned.width,
+            self.categorical.view(np.uint8),
+            (self.codes >> 1).astype(np.uint8),
+        )
+        form = impurity.form(self.classes, 1.0)
+        rows = np.argsort(self.codes >> 1, kind="stable")
+        quanta = np.ones(len(rows), dtype=np.int64) if self.weight is None else 2 * self.weight
+        packed = quanta.astype(np.int64)[rows] << np.where(self.codes[rows] & 1, 0, 32)
+        return deep_tree.grow_tree(
+            table,
+            deep_tree.SplitPrices(bound.own, bound.shared, bound.group, REUSE, FLOOR),
+            deep_tree.SplitRules(SPLITS[splits], max_features or self.X.shape[1], max_depth),
+            minimax.ImpurityForm(
+                form.kind,
+                form.number,
+                np.asarray(form.coefficients),
+                np.asarray(form.powers),
+                form.classes,
+                form.unit,
+            ),
+            rows.astype(np.uint32),
+            packed,
+            5,
+        )
 
 
 class Brute:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from greedy_tree import Brute, Case, Mine, sides
+from uncompiled import agree
 
 from thrifty.costs import Prices
 from thrifty.kernels.threads import threads
@@ -49,6 +50,20 @@ def test_stumps_of_a_column_with_one_value_part_the_missing_ones():
         tree = case.trees("stumps").grow(impurity, [0])[0]
         assert len(tree.left) == 3
         assert not tree.missing_left[0]
+
+
+def test_stumps_put_no_node_of_missing_values_alone_on_the_left():
+    # They are alone on the right instead, so that no split is tried twice.
+    for seed in range(6):
+        case = Case.draw(seed, n=200, missing=0.3, levels=3)
+        tree = case.trees("stumps").grow(ThresholdPairs(0), [seed])[0]
+        waiting = [(0, np.arange(len(case.codes)))]
+        while waiting:
+            node, rows = waiting.pop()
+            if tree.left[node] >= 0:
+                left = sides(tree, case, node, rows)
+                assert not np.isnan(case.X[rows[left], tree.feature[node]]).all()
+                waiting += [(tree.left[node], rows[left]), (tree.left[node] + 1, rows[~left])]
 
 
 def test_counts_are_those_of_the_rows_drawn():
@@ -101,3 +116,39 @@ def test_the_threshold_lies_in_the_middle_of_the_gap():
     case.weight = np.isin(np.arange(6), inner).astype(float)
     case.codes = np.array([0, 0, 1, 1, 1, 1])
     assert case.trees().grow(ThresholdPairs(0), [0])[0].threshold[0] == 1.0
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_features": 1}, {"max_depth": 2}], ids=str)
+@pytest.mark.parametrize("seed", [2, 3])
+def test_compiled_and_uncompiled_agree(seed, settings):
+    # Odd seeds have a group with a shared price.
+    case = Case.draw(seed, classes=3, n=60)
+    agree("deep_tree", lambda deep_tree: case.grow_with(deep_tree, ThresholdPairs(0), **settings))
+
+
+def test_they_agree_on_features_with_one_value_and_on_empty_ones():
+    case = Case.draw(1, classes=2, n=40)
+    case.X[:, 0] = 1.0
+    case.X[:, 1] = np.nan
+    agree("deep_tree", lambda deep_tree: case.grow_with(deep_tree, ThresholdPairs(0)))
+
+
+def test_they_agree_where_no_feature_helps():
+    case = Case.draw(1, classes=2, n=40)
+    case.X[:] = 0.0
+
+    def run(deep_tree):
+        tree = case.grow_with(deep_tree, ThresholdPairs(0))
+        assert tree.left.tolist() == [-1]
+        return tree
+
+    agree("deep_tree", run)
+
+
+def test_they_agree_on_more_than_64_features():
+    case = Case.draw(1, classes=2, n=30)
+    rng = np.random.default_rng(0)
+    case.X = rng.integers(0, 2, size=(30, 70)).astype(float)
+    case.categorical = np.zeros(70, dtype=bool)
+    case.prices = Prices([1.0] * 70, groups={"last": [68, 69]}, shared={"last": 0.5})
+    agree("deep_tree", lambda deep_tree: case.grow_with(deep_tree, ThresholdPairs(0)))

@@ -13,355 +13,263 @@ nothing; and no split counts less than `floor`.
 
 from __future__ import annotations
 
-from collections import namedtuple
-
+import cython
 import numpy as np
-
-from thrifty.kernels.binning import MISSING
-from thrifty.kernels.jit import jit, lean, tiny
-from thrifty.kernels.minimax import (
-    ENDS,
+from cython.cimports.thrifty.kernels.growing_tree import (
+    NodeStates,
+    Scratch,
+    Split,
+    TreeNodes,
+    add_bit,
+    plant,
+    split_node,
+)
+from cython.cimports.thrifty.kernels.minimax import (
     EXPECTED,
     MINIMAX,
     STUMPS,
-    TALLY,
-    TOTAL,
-    count_ends,
+    ImpurityForm,
     impurity_of,
-    rank_categories,
     search,
-    weight_of,
 )
-from thrifty.kernels.random import draw_below, draw_share
-
-__all__ = ["Ground", "Growing", "Tree", "grow_tree"]
-
-# What all trees share: the table by features and by rows, what the bins mean, the word of each
-# row's class; prices; and the rules.
-Ground = namedtuple(
-    "Ground",
-    "bins table edges width categorical slot own shared group reuse floor "
-    "splits max_features max_depth",
+from cython.cimports.thrifty.kernels.node_rows import (
+    Rows,
+    Span,
+    Table,
+    Tally,
+    find_ends,
+    rank_categories,
+    read_keys,
 )
+from cython.cimports.thrifty.kernels.random import Stream, draw_below, draw_share
+from numpy.typing import NDArray
 
-# A tree by nodes: left child (the right one is next to it) or -1, feature, threshold or number
-# of the subset, whether a missing value goes left, packed class counts; subsets of categories.
-Tree = namedtuple("Tree", "left feature threshold missing_left counts subsets")
+from thrifty.kernels.growing_tree import Tree
 
-# What dies with the growth: rows, quanta and class words, node by node, and room to divide them;
-# bins of one feature; where a node begins and ends, its depth, what is on its path, features that
-# have one value in it; the next nodes to split; numbers of nodes, waiting nodes, subsets; scratch.
-Growing = namedtuple(
-    "Growing",
-    "rows quanta slot spare_rows spare_quanta spare_slot keys "
-    "first last depth path flat stack count tally goes_left order state shares rank",
-)
+__all__ = ["SplitPrices", "SplitRules", "grow_tree"]
 
-# Up to here a node reads the table by rows: all features of a row lie together.
-SMALL = 512
-LARGEST = np.finfo(np.float64).max
+INFINITY = cython.declare(cython.double, float("inf"))
 
 
-@jit
-def grow_tree(ground, form, rows, quanta, seed):
-    """Grow a tree on `rows`, in the order of their class words, with these packed quanta."""
-    tree, growing = plant(ground, form, rows, quanta, seed)
-    grow(ground, form, tree, growing)
-    return trim(tree, growing.count)
+@cython.cclass
+class SplitPrices:
+    """What a split on a feature counts as.
+
+    Attributes
+    ----------
+    own : float64 array of shape (d,)
+        Price of each feature.
+    shared : float64 array of shape (G,)
+        Price of each group.
+    group : int64 array of shape (d,)
+        Group of each feature, or -1.
+    reuse : float
+        Share of its price that a feature counts once it is on the path.
+    floor : float
+        What any split counts at least.
+    """
+
+    own = cython.declare(cython.const[cython.double][::1], visibility="readonly")
+    shared = cython.declare(cython.const[cython.double][::1], visibility="readonly")
+    group = cython.declare(cython.const[cython.longlong][::1], visibility="readonly")
+    reuse = cython.declare(cython.double, visibility="readonly")
+    floor = cython.declare(cython.double, visibility="readonly")
+
+    def __init__(
+        self,
+        own: cython.const[cython.double][::1],
+        shared: cython.const[cython.double][::1],
+        group: cython.const[cython.longlong][::1],
+        reuse: cython.double,
+        floor: cython.double,
+    ) -> None:
+        self.own = own
+        self.shared = shared
+        self.group = group
+        self.reuse = reuse
+        self.floor = floor
 
 
-@lean
-def grow(ground, form, tree, growing):
+@cython.cclass
+class SplitRules:
+    """How splits are searched.
+
+    Attributes
+    ----------
+    splits : int
+        The criterion: MINIMAX, EXPECTED or STUMPS.
+    max_features : int
+        How many features that can split a node are tried, if one of them helps.
+    max_depth : int
+        Depth from which on nodes are leaves.
+    """
+
+    splits = cython.declare(cython.int, visibility="readonly")
+    max_features = cython.declare(cython.Py_ssize_t, visibility="readonly")
+    max_depth = cython.declare(cython.longlong, visibility="readonly")
+
+    def __init__(
+        self, splits: cython.int, max_features: cython.Py_ssize_t, max_depth: cython.longlong
+    ) -> None:
+        self.splits = splits
+        self.max_features = max_features
+        self.max_depth = max_depth
+
+
+def grow_tree(
+    table: Table,
+    prices: SplitPrices,
+    rules: SplitRules,
+    form: ImpurityForm,
+    index: NDArray[np.uint32],
+    quanta: NDArray[np.int64],
+    seed: int,
+) -> Tree:
+    """Grow a tree on the rows `index`, in the order of their words, with these packed quanta."""
+    n, words = len(index), (form.classes + 1) // 2
+    n_features, n_groups = prices.own.shape[0], prices.shared.shape[0]
+    room = Tree.room(n, words, n if table.has_categories else 0)
+    tree, states = TreeNodes(room), NodeStates(n, n_features, n_groups)
+    rows = Rows(
+        index.copy(), quanta.copy(), np.empty(n, dtype=np.uint8), np.empty(n, dtype=np.uint8)
+    )
+    scratch, stream = Scratch(n, n_features, words), Stream(seed)
+    with cython.nogil:
+        plant(table, tree, states, rows)
+        grow(table, prices, rules, form, tree, states, rows, scratch, stream)
+    return room.trim(tree.n_nodes, tree.n_subsets)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def grow(
+    table: Table,
+    prices: SplitPrices,
+    rules: SplitRules,
+    form: ImpurityForm,
+    tree: TreeNodes,
+    states: NodeStates,
+    rows: Rows,
+    scratch: Scratch,
+    stream: Stream,
+) -> cython.void:
     """Split nodes, the last one made first, until none is left that must be split."""
-    while growing.count[1] > 0:
-        growing.count[1] -= 1
-        node = growing.stack[growing.count[1]]
-        for k in range(growing.tally.shape[1]):
-            growing.tally[TOTAL, k] = tree.counts[node, k]
-        impurity = impurity_of(form, growing.tally, TOTAL)
-        if impurity > 0.0 and growing.depth[node] < ground.max_depth:
-            feature, cut, missing_left = choose(ground, form, growing, node, impurity)
-            if feature >= 0:
-                split(ground, form, tree, growing, node, feature, cut, missing_left)
+    while states.n_waiting > 0:
+        states.n_waiting -= 1
+        node = states.waiting[states.n_waiting]
+        rows.first, rows.last = states.first[node], states.last[node]
+        for k in range(tree.counts.shape[1]):
+            scratch.tally.total[k] = tree.counts[node, k]
+        impurity = impurity_of(form, scratch.tally.total)
+        if impurity > 0.0 and states.depth[node] < rules.max_depth:
+            split = choose(
+                table, prices, rules, form, states, rows, scratch, stream, node, impurity
+            )
+            if split.feature >= 0:
+                share = 0.5
+                if rules.splits == STUMPS and not table.categorical[split.feature]:
+                    share = draw_share(stream)
+                group = prices.group[split.feature]
+                split_node(table, tree, states, rows, scratch, node, split, group, share)
 
 
-@jit
-def plant(ground, form, rows, quanta, seed):
-    """Room for a tree whose leaves have one row each, and its root."""
-    n, words, d = len(rows), (form.classes + 1) // 2, len(ground.own)
-    size = 2 * n
-    slot = ground.slot[rows]
-    # Room that is not needed is never touched, so it costs nothing.
-    tree = Tree(
-        np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32), np.empty(size),
-        np.empty(size, dtype=np.bool_), np.empty((size, words), dtype=np.int64),
-        np.zeros((n if ground.categorical.any() else 0, 4), dtype=np.uint64),
-    )  # fmt: skip
-    growing = Growing(
-        rows.copy(), quanta.copy(), slot, np.empty_like(rows), np.empty_like(quanta),
-        np.empty_like(slot), np.empty(n, dtype=np.uint8), np.empty(size, dtype=np.int64),
-        np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64),
-        np.empty((size, (d + len(ground.shared) + 63) // 64), dtype=np.uint64),
-        np.empty((size, (d + 63) // 64), dtype=np.uint64),
-        np.empty(size, dtype=np.int64), np.array([1, 1, 0]),
-        np.zeros((TALLY, words), dtype=np.int64), np.zeros(256, dtype=np.bool_), np.arange(d),
-        np.array([seed]), np.zeros((3, 256)), np.zeros(256, dtype=np.uint8),
-    )  # fmt: skip
-    tree.left[0], tree.counts[0], growing.stack[0] = -1, 0, 0
-    growing.first[0], growing.last[0], growing.depth[0] = 0, n, 0
-    growing.path[0], growing.flat[0] = 0, 0
-    for i in range(n):
-        tree.counts[0, slot[i]] += quanta[i]
-    return tree, growing
-
-
-@jit
-def trim(tree, count):
-    """The tree without the room that it did not need; leaves ask for nothing."""
-    nodes = count[0]
-    for node in range(nodes):
-        if tree.left[node] < 0:
-            tree.feature[node], tree.threshold[node], tree.missing_left[node] = 0, 0.0, False
-    return Tree(
-        tree.left[:nodes].copy(), tree.feature[:nodes].copy(), tree.threshold[:nodes].copy(),
-        tree.missing_left[:nodes].copy(), tree.counts[:nodes].copy(),
-        tree.subsets[: count[2]].copy(),
-    )  # fmt: skip
-
-
-@lean
-def choose(ground, form, growing, node, impurity):
-    """Feature, cut and side of the missing values with the least risk; -1 where none helps."""
-    first, last = growing.first[node], growing.last[node]
-    rows, keys = growing.rows[first:last], growing.keys[: last - first]
-    slot, quanta = growing.slot[first:last], growing.quanta[first:last]
-    tally, order, state = growing.tally, growing.order, growing.state
-    shares, rank = growing.shares, growing.rank
-    bins, table, edges = ground.bins, ground.table, ground.edges
-    path, flat = growing.path[node], growing.flat[node]
-    if tally.shape[1] > 1:
-        count_ends(slot, tally)
-    else:
-        tally[ENDS, 0] = len(slot)
-    best, feature, cut, missing_left = np.inf, -1, np.intp(-1), False
-    looked, d = 0, len(order)
-    for k in range(d):
-        f = shuffle(order, k, state)
-        if has(flat, f):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def choose(
+    table: Table,
+    prices: SplitPrices,
+    rules: SplitRules,
+    form: ImpurityForm,
+    states: NodeStates,
+    rows: Rows,
+    scratch: Scratch,
+    stream: Stream,
+    node: cython.Py_ssize_t,
+    impurity: cython.double,
+) -> Split:
+    """The split of least risk; feature -1 where none helps."""
+    find_ends(rows, scratch.tally)
+    best, chosen = INFINITY, Split(-1, -1, False)
+    looked: cython.Py_ssize_t = 0
+    for k in range(scratch.order.shape[0]):
+        f = shuffle(scratch.order, k, stream)
+        if has_bit(states.flat, node, f):
             continue
-        if len(rows) <= SMALL:
-            low, high, gaps = read_table(table, rows, f, keys)
-        else:
-            low, high, gaps = read_column(bins[f], rows, keys)
-        if high < 0 or (low == high and not gaps):
-            add(flat, f)
+        span = read_keys(table, rows, f)
+        if span.high < 0 or (span.low == span.high and not span.gaps):
+            add_bit(states.flat, node, f)
             continue
         looked += 1
-        price = price_of(ground, path, f)
+        price = price_of(prices, states.path, node, f)
         # What the worse child may have at most for a risk below the best; the rounding of the
         # quotient must not hide a tie.
         limit = (impurity - price / best) * (1.0 + 1e-12)
         if limit >= 0.0:
-            splits = ground.splits
-            if ground.categorical[f]:
-                high = replace_by_ranks(form, keys, slot, quanta, tally, shares, rank)
-                low, gaps = 0, False
+            splits = rules.splits
+            if table.categorical[f]:
+                span = replace_by_ranks(rows, scratch.tally, span)
                 splits = EXPECTED if splits == EXPECTED else MINIMAX
-            found, place, side = search(
-                form, splits, keys, slot, quanta, tally, low, high, gaps,
-                edges[f, : ground.width[f] - 1], limit, state,
-            )  # fmt: skip
-            if found < impurity and price / (impurity - found) < best:
-                best = price / (impurity - found)
-                feature, cut, missing_left = f, place, side
-        if looked >= ground.max_features and feature >= 0:
+            cut = search(form, splits, table, rows, scratch.tally, f, span, limit, stream)
+            if cut.impurity < impurity and price / (impurity - cut.impurity) < best:
+                best = price / (impurity - cut.impurity)
+                chosen = Split(f, cut.place, cut.missing_left)
+        if looked >= rules.max_features and chosen.feature >= 0:
             break
-    return feature, cut, missing_left
+    return chosen
 
 
-@tiny
-def shuffle(order, k, state):
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def shuffle(
+    order: cython.Py_ssize_t[::1], k: cython.Py_ssize_t, stream: Stream
+) -> cython.Py_ssize_t:
     """The k-th feature in random order."""
-    j = k + draw_below(state, len(order) - k)
+    j = k + draw_below(stream, order.shape[0] - k)
     feature = order[j]
     order[j] = order[k]
     order[k] = feature
     return feature
 
 
-@tiny
-def price_of(ground, path, feature):
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def price_of(
+    prices: SplitPrices,
+    path: cython.ulonglong[:, ::1],
+    node: cython.Py_ssize_t,
+    feature: cython.Py_ssize_t,
+) -> cython.double:
     """What a split on `feature` counts as, after what is on the path."""
-    price = ground.own[feature] * (ground.reuse if has(path, feature) else 1.0)
-    group = ground.group[feature]
-    if group >= 0 and not has(path, len(ground.own) + group):
-        price += ground.shared[group]
-    return max(price, ground.floor)
+    price = prices.own[feature] * (prices.reuse if has_bit(path, node, feature) else 1.0)
+    group = prices.group[feature]
+    if group >= 0 and not has_bit(path, node, prices.own.shape[0] + group):
+        price += prices.shared[group]
+    return max(price, prices.floor)
 
 
-@tiny
-def has(path, bit):
-    """Whether a bit is set."""
-    return (path[bit >> 6] >> np.uint64(bit & 63)) & np.uint64(1) != 0
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def has_bit(
+    bits: cython.ulonglong[:, ::1], row: cython.Py_ssize_t, bit: cython.Py_ssize_t
+) -> cython.bint:
+    """Whether a bit of one row is set."""
+    return (bits[row, bit >> 6] >> cython.cast(cython.ulonglong, bit & 63)) & 1 != 0
 
 
-@tiny
-def add(path, bit):
-    """Set a bit."""
-    path[bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
-
-
-@lean
-def read_table(table, rows, feature, out):
-    """Bins of a feature, the first and the last of them, and whether a value is missing."""
-    low, high = np.uint8(255), np.uint8(0)
-    for i in range(len(rows)):
-        b = table[rows[i], feature]
-        out[i] = b
-        low, high = min(low, b), max(high, b)
-    return survey(out, low, high)
-
-
-@lean
-def read_column(column, rows, out):
-    """The same, by features."""
-    low, high = np.uint8(255), np.uint8(0)
-    for i in range(len(rows)):
-        b = column[rows[i]]
-        out[i] = b
-        low, high = min(low, b), max(high, b)
-    return survey(out, low, high)
-
-
-@tiny
-def survey(keys, low, high):
-    """First and last bin but the missing one, which is the largest byte; high is -1 if none."""
-    first, last, gaps = np.intp(low), np.intp(high), high == MISSING
-    if gaps:
-        last = -1
-        for b in keys:
-            if b != MISSING:
-                last = max(last, np.intp(b))
-    return first, last, gaps
-
-
-@lean
-def replace_by_ranks(form, keys, slot, quanta, tally, shares, rank):
-    """Give every row the rank of its category; return the last rank."""
-    last = rank_categories(form, keys, slot, quanta, tally, shares, rank)
-    for i in range(len(keys)):
-        keys[i] = rank[keys[i]]
-    return last
-
-
-@lean
-def split(ground, form, tree, growing, node, feature, cut, missing_left):
-    """Make the children of `node` and divide its rows among them."""
-    first, last = growing.first[node], growing.last[node]
-    keys = growing.keys[: last - first]
-    read_table(ground.table, growing.rows[first:last], feature, keys)
-    if ground.categorical[feature]:
-        fill_subset(form, growing, keys, node, cut)
-        tree.threshold[node] = growing.count[2]
-        keep_subset(tree.subsets[growing.count[2]], growing.goes_left)
-        growing.count[2] += 1
-    else:
-        growing.goes_left[: cut + 1] = True
-        growing.goes_left[cut + 1 : MISSING] = False
-        growing.goes_left[MISSING] = missing_left
-        drawn = draw_share(growing.state) if ground.splits == STUMPS else 0.5
-        tree.threshold[node] = threshold_of(ground.edges[feature], keys, cut, drawn)
-    tree.feature[node] = feature
-    middle, left_weight, right_weight, gaps = divide(tree, growing, node)
-    # Where no value is missing in training, a missing one follows the majority.
-    tree.missing_left[node] = growing.goes_left[MISSING] if gaps else left_weight > right_weight
-    enter(ground, tree, growing, node, feature, middle)
-
-
-@lean
-def fill_subset(form, growing, keys, node, cut):
-    """Which of the 256 bins go left by their rank."""
-    first, last = growing.first[node], growing.last[node]
-    slot, quanta, rank = growing.slot[first:last], growing.quanta[first:last], growing.rank
-    rank_categories(form, keys, slot, quanta, growing.tally, growing.shares, rank)
-    for b in range(256):
-        growing.goes_left[b] = rank[b] <= cut
-
-
-@lean
-def keep_subset(subset, goes_left):
-    """Categories that go left, as bits."""
-    for b in range(MISSING):
-        if goes_left[b]:
-            add(subset, b)
-
-
-@lean
-def threshold_of(edges, keys, cut, drawn):
-    """A value between the node's last bin on the left and its first one on the right.
-
-    Bins between them are empty here: the middle of the gap errs less than the edge of the cut.
-    """
-    low, high = -1, MISSING
-    for b in keys:
-        if b <= cut:
-            low = max(low, b)
-        else:
-            high = min(high, b)
-    if high == MISSING:
-        return LARGEST
-    first, last = edges[low], edges[high - 1]
-    return min(max((1.0 - drawn) * first + drawn * last, first), last)
-
-
-@lean
-def divide(tree, growing, node):
-    """Bring the rows that go left to the front, in order, and count the rows of both children.
-
-    Returns where the left rows end, the weights of both sides, and if a value is missing.
-    """
-    first, last = growing.first[node], growing.last[node]
-    rows, quanta, slot, keys = growing.rows, growing.quanta, growing.slot, growing.keys
-    spare_rows, spare_quanta = growing.spare_rows, growing.spare_quanta
-    spare_slot, goes_left = growing.spare_slot, growing.goes_left
-    counts, child = tree.counts, growing.count[0]
-    counts[child : child + 2] = 0
-    left, right, gaps = first, 0, False
-    for i in range(first, last):
-        row, quantum, word = rows[i], quanta[i], slot[i]
-        gaps |= keys[i - first] == MISSING
-        if goes_left[keys[i - first]]:
-            rows[left], quanta[left], slot[left] = row, quantum, word
-            counts[child, word] += quantum
-            left += 1
-        else:
-            spare_rows[right], spare_quanta[right], spare_slot[right] = row, quantum, word
-            counts[child + 1, word] += quantum
-            right += 1
-    for i in range(right):
-        rows[left + i] = spare_rows[i]
-        quanta[left + i] = spare_quanta[i]
-        slot[left + i] = spare_slot[i]
-    return left, weight_of(counts, child), weight_of(counts, child + 1), gaps
-
-
-@lean
-def enter(ground, tree, growing, node, feature, middle):
-    """Number the children of `node`, note their paths, and let them wait for their turn."""
-    child, group = growing.count[0], ground.group[feature]
-    tree.left[node] = child
-    growing.first[child], growing.last[child] = growing.first[node], middle
-    growing.first[child + 1], growing.last[child + 1] = middle, growing.last[node]
-    for place in range(child, child + 2):
-        tree.left[place] = -1
-        growing.depth[place] = growing.depth[node] + 1
-        for k in range(growing.flat.shape[1]):
-            growing.flat[place, k] = growing.flat[node, k]
-        for k in range(growing.path.shape[1]):
-            growing.path[place, k] = growing.path[node, k]
-        add(growing.path[place], feature)
-        if group >= 0:
-            add(growing.path[place], len(ground.own) + group)
-        growing.stack[growing.count[1]] = place
-        growing.count[1] += 1
-    growing.count[0] += 2
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def replace_by_ranks(rows: Rows, tally: Tally, span: Span) -> Span:
+    """Give every row the rank of its category; return the span of the ranks."""
+    last = rank_categories(rows, tally, span)
+    for i in range(rows.first, rows.last):
+        rows.keys[i] = tally.rank[rows.keys[i]]
+    return Span(0, last, False)

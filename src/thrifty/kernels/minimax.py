@@ -1,33 +1,35 @@
 """The best split of one node on one feature: the least impurity of the worse child.
 
 **Impurities** are the admissible functions of class counts of Nan et al. 2015, sec. 2.3, and Nan
-2018, sec. 3.4.1. The counts of two classes share an int64 word, the even class in the upper half,
-so that a histogram adds one word per row. A tally is an array (rows, words); a function reads one
-row of it, because taking a view would cost more than the sum. Counts are integer quanta of weight
-and `unit` is what one quantum is worth. Each pair of classes counts once, so that the least
-positive impurity of unit weights is 1.
+2018, sec. 3.4.1, packed as in `node_rows`; `unit` is what one quantum of weight is worth. Each pair
+of classes counts once, so that the least positive impurity of unit weights is 1.
 
 **Thresholds.** As the threshold rises, the impurity of the left child grows and that of the right
 child shrinks, for any monotone impurity. The best threshold is where they cross, and bisection
 finds it. Only the counts on one side of each tried threshold are needed, and counting the rows
-again at every step, eight at a time, is faster than a histogram in all but the largest nodes. For
-that, the rows of a node are sorted by the word of their class.
+again at every step, with vector instructions, is faster than a histogram in all but the largest
+nodes.
 
 **Categories** are sorted by the share of the node's largest class, with the missing value as one of
 them; the sets that may go left are the prefixes of that order.
 
-Arrays are passed one by one because reading one from a record costs as much as counting ten rows.
+`minimax.pxd` declares what other kernels call, the constants, and the fields of the class.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
-
-import numpy as np
-
-from thrifty.kernels.binning import MISSING
-from thrifty.kernels.jit import lean, tiny
-from thrifty.kernels.random import draw_share
+import cython
+from cython.cimports.libc.math import pow
+from cython.cimports.thrifty.kernels.node_rows import (
+    Rows,
+    Span,
+    Table,
+    Tally,
+    count_bins,
+    count_gaps,
+    part_rows,
+)
+from cython.cimports.thrifty.kernels.random import Stream, draw_share
 
 __all__ = [
     "EXPECTED",
@@ -36,317 +38,362 @@ __all__ = [
     "POLYNOMIAL",
     "POWERS",
     "STUMPS",
-    "Form",
-    "count_ends",
+    "ImpurityForm",
     "impurity_of",
-    "rank_categories",
-    "search",
-    "weight_of",
 ]
 
-PAIRS, POWERS, POLYNOMIAL = 0, 1, 2
-HALF = 32
-MASK = (1 << HALF) - 1
+# Compiled, these are enums in the .pxd: C code reads no Python objects.
+if not cython.compiled:  # pragma: no branch
+    PAIRS, POWERS, POLYNOMIAL = 0, 1, 2
+    MINIMAX, EXPECTED, STUMPS = 0, 1, 2
 
-# Which impurity, its threshold or exponent, its terms, and how the counts are to be read.
-Form = namedtuple("Form", "kind number coefficients powers classes unit")
+# From here on the rows of a node leave the fast cache between two steps.
+MANY_ROWS = cython.declare(cython.Py_ssize_t, 4096)
+MANY_BINS = cython.declare(cython.Py_ssize_t, 16)
+INFINITY = cython.declare(cython.double, float("inf"))
+
+# A cut: what it leaves, the last bin on the left, and whether missing values go left.
+Cut = cython.struct(impurity=cython.double, place=cython.Py_ssize_t, missing_left=cython.bint)
 
 
-@tiny
-def impurity_of(form, tally, row):
-    """F of the counts in `tally[row]`."""
+@cython.cclass
+class ImpurityForm:
+    """Which impurity, and how the counts are to be read.
+
+    Attributes
+    ----------
+    kind : int
+        PAIRS, POWERS or POLYNOMIAL.
+    number : float
+        The threshold alpha of pairs, the exponent of powers.
+    coefficients : float64 array of shape (m,)
+        The coefficient of each term of a polynomial.
+    powers : float64 array of shape (m, K)
+        The power of each class in each term.
+    classes : int
+        Number of classes K.
+    unit : float
+        What one quantum of weight is worth.
+    """
+
+    def __init__(
+        self,
+        kind: cython.int,
+        number: cython.double,
+        coefficients: cython.const[cython.double][::1],
+        powers: cython.const[cython.double][:, ::1],
+        classes: cython.Py_ssize_t,
+        unit: cython.double,
+    ) -> None:
+        self.kind = kind
+        self.number = number
+        self.coefficients = coefficients
+        self.powers = powers
+        self.classes = classes
+        self.unit = unit
+
+
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def impurity_of(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
+    """F of packed class counts."""
+    return value_of(form, counts)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def value_of(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
+    """The same, compiled into the searches of this module."""
     if form.kind == PAIRS and form.number == 0.0:
-        return plain_pairs(form, tally, row)
-    return other_impurity(form, tally, row)
+        return plain_pairs(form.unit, counts)
+    return other_impurity(form, counts)
 
 
-@lean
-def other_impurity(form, tally, row):
-    """All but the most common one."""
-    if form.kind == PAIRS:
-        return threshold_pairs(form, tally, row)
-    return powers(form, tally, row) if form.kind == POWERS else polynomial(form, tally, row)
-
-
-@tiny
-def count_of(form, tally, row, k):
-    """Weight of class k."""
-    word = tally[row, k >> 1]
-    return (word & MASK if k & 1 else word >> HALF) * form.unit
-
-
-@lean
-def weight_of(tally, row):
-    """Quanta of all classes together."""
-    total = np.int64(0)
-    for k in range(tally.shape[1]):
-        word = tally[row, k]
-        total += (word >> HALF) + (word & MASK)
-    return total
-
-
-@tiny
-def plain_pairs(form, tally, row):
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def plain_pairs(unit: cython.double, counts: cython.longlong[::1]) -> cython.double:
     """Pairs of rows of different classes."""
-    if tally.shape[1] == 1:
-        word = tally[row, 0]
-        return float(word >> HALF) * float(word & MASK) * (form.unit * form.unit)
+    if counts.shape[0] == 1:
+        return even_of(counts[0]) * odd_of(counts[0]) * (unit * unit)
     total, squares = 0.0, 0.0
-    for k in range(tally.shape[1]):
-        word = tally[row, k]
-        even, odd = float(word >> HALF), float(word & MASK)
+    for k in range(counts.shape[0]):
+        even, odd = even_of(counts[k]), odd_of(counts[k])
         total += even + odd
         squares += even * even + odd * odd
-    return 0.5 * (total * total - squares) * (form.unit * form.unit)
+    return 0.5 * (total * total - squares) * (unit * unit)
 
 
-@lean
-def threshold_pairs(form, tally, row):
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def even_of(word: cython.longlong) -> cython.double:
+    """Quanta of the even class of a word."""
+    return cython.cast(cython.double, word >> 32)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def odd_of(word: cython.longlong) -> cython.double:
+    """Quanta of the odd class of a word."""
+    return cython.cast(cython.double, word - (word >> 32 << 32))
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def count_of(
+    form: ImpurityForm, counts: cython.longlong[::1], k: cython.Py_ssize_t
+) -> cython.double:
+    """Weight of class k."""
+    word = counts[k >> 1]
+    return (odd_of(word) if k & 1 else even_of(word)) * form.unit
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def other_impurity(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
+    """All but the most common impurity."""
+    if form.kind == PAIRS:
+        return threshold_pairs(form, counts)
+    return powers(form, counts) if form.kind == POWERS else polynomial(form, counts)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def threshold_pairs(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
     """Threshold-pairs impurity of the class counts (Nan et al. 2015, eq. 11)."""
     alpha = form.number
     total = 0.0
     for i in range(form.classes):
-        over = count_of(form, tally, row, i) - alpha
+        over = count_of(form, counts, i) - alpha
         if over > 0.0:
             for j in range(i):
-                other = max(0.0, count_of(form, tally, row, j) - alpha)
-                total += max(0.0, over * other - alpha * alpha)
+                other = count_of(form, counts, j) - alpha
+                if other > 0.0:
+                    total += max(0.0, over * other - alpha * alpha)
     return total
 
 
-@lean
-def powers(form, tally, row):
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def powers(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
     """Impurity of powers of the class counts (Nan 2018, eq. 3.13)."""
     total, rest = 0.0, 0.0
     for k in range(form.classes):
-        count = count_of(form, tally, row, k)
+        count = count_of(form, counts, k)
         total += count
-        rest += count**form.number
-    return max(0.0, total**form.number - rest)
+        rest += pow(count, form.number)
+    return max(0.0, pow(total, form.number) - rest)
 
 
-@lean
-def polynomial(form, tally, row):
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def polynomial(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
     """Polynomial impurity of the class counts (Nan 2018, eq. 3.12)."""
     total = 0.0
-    for i in range(len(form.coefficients)):
+    for i in range(form.coefficients.shape[0]):
         term = form.coefficients[i]
         for k in range(form.classes):
-            term *= count_of(form, tally, row, k) ** form.powers[i, k]
+            term *= pow(count_of(form, counts, k), form.powers[i, k])
         total += term
     return total
 
 
-MINIMAX, EXPECTED, STUMPS = 0, 1, 2
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def search(
+    form: ImpurityForm,
+    splits: cython.int,
+    table: Table,
+    rows: Rows,
+    tally: Tally,
+    feature: cython.Py_ssize_t,
+    span: Span,
+    limit: cython.double,
+    stream: Stream,
+) -> Cut:
+    """The best cut of the present node by its keys; impurity infinity where none is in `limit`.
 
-# Rows of a tally: counts up to each bin, then those of the node and of its parts.
-TOTAL, LEFT, RIGHT, GAPS = 256, 257, 258, 259
-# Not counts: where the rows of each word end.
-ENDS, TALLY = 260, 261
-# From here on the rows of a node leave the fast cache between two steps.
-MANY_ROWS, MANY_BINS = 4096, 16
-
-
-@lean
-def search(form, splits, bins, slot, quanta, tally, low, high, gaps, edges, limit, state):
-    """Impurity, cut, whether missing values go left; infinity where none is within `limit`.
-
-    The rows are in the bins `low` to `high` or, with `gaps`, missing. `limit` is what the worse
-    child may have at most to be of any interest.
+    `limit` is what the worse child may have at most to be of any interest.
     """
-    dense = splits != MINIMAX or (len(bins) > MANY_ROWS and high - low > MANY_BINS)
+    dense: cython.bint = splits != MINIMAX or (
+        rows.last - rows.first > MANY_ROWS and span.high - span.low > MANY_BINS
+    )
     if dense:
-        count_bins(bins, slot, quanta, tally, low, high)
-    if gaps:
-        count_gaps(bins, slot, quanta, tally)
-    best, cut, missing_left = np.inf, np.intp(-1), False
-    for side in range(2 if gaps else 1):
-        if gaps and side == 0:
-            # A cut above all values parts them from the missing ones, which are on the right.
-            last = high
-        else:
-            last = high - 1
+        count_bins(rows, tally, span)
+    if span.gaps:
+        count_gaps(rows, tally)
+    best = Cut(INFINITY, -1, False)
+    for side in range(2 if span.gaps else 1):
+        # A cut above all values parts them from the missing ones, which are on the right.
+        top = span.high if span.gaps and side == 0 else span.high - 1
         if splits == MINIMAX:
-            found, place = bisect(
-                form, bins, quanta, tally, low, last, side == 1, dense, min(limit, best)
-            )
+            most = min(limit, best.impurity)
+            found = bisect(form, rows, tally, span.low, top, side == 1, dense, most)
         elif splits == EXPECTED:
-            found, place = scan(form, tally, low, last, side == 1)
+            found = scan(form, tally, span.low, top, side == 1)
         else:
-            found, place = throw(form, tally, low, last, side == 1, edges, state)
-        if found < best:
-            best, cut, missing_left = found, place, side == 1
-    return best, cut, missing_left
+            found = throw(form, table, tally, feature, span.low, top, side == 1, stream)
+        if found.impurity < best.impurity:
+            best = found
+    return best
 
 
-@lean
-def count_bins(bins, slot, quanta, tally, low, high):
-    """Counts up to and including each bin from `low` to `high`."""
-    words = tally.shape[1]
-    for b in range(low, high + 1):
-        for k in range(words):
-            tally[b, k] = 0
-    tally[MISSING] = 0
-    if words == 1:
-        for i in range(len(bins)):
-            tally[bins[i], 0] += quanta[i]
-    else:
-        for i in range(len(bins)):
-            tally[bins[i], slot[i]] += quanta[i]
-    for b in range(low + 1, high + 1):
-        for k in range(words):
-            tally[b, k] += tally[b - 1, k]
-
-
-@lean
-def count_gaps(bins, slot, quanta, tally):
-    """Counts of the missing values."""
-    tally[GAPS] = 0
-    for i in range(len(bins)):
-        if bins[i] == MISSING:
-            tally[GAPS, slot[i]] += quanta[i]
-
-
-@lean
-def count_below(bins, quanta, tally, cut):
-    """Counts of the rows up to and including bin `cut`, row by row."""
-    first = 0
-    for k in range(tally.shape[1]):
-        end = tally[ENDS, k]
-        tally[LEFT, k] = sum_below(bins[first:end], quanta[first:end], np.uint8(cut))
-        first = end
-
-
-@lean
-def sum_below(bins, quanta, cut):
-    """Plain enough to be compiled to vector instructions."""
-    total = np.int64(0)
-    for i in range(len(bins)):
-        if bins[i] <= cut:
-            total += quanta[i]
-    return total
-
-
-@lean
-def count_ends(slot, tally):
-    """Fill row ENDS of `tally` with the end of the rows of each word; `slot` is sorted."""
-    tally[ENDS] = 0
-    for word in slot:
-        tally[ENDS, word] += 1
-    for k in range(1, tally.shape[1]):
-        tally[ENDS, k] += tally[ENDS, k - 1]
-
-
-@tiny
-def part(tally, missing_left):
-    """Put the missing values where they belong, and what is not left to the right."""
-    for k in range(tally.shape[1]):
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def part_bins(tally: Tally, cut: cython.Py_ssize_t, missing_left: cython.bint) -> cython.longlong:
+    """Part the counts at a cut of the histogram; return the sum of the words on the left."""
+    words: cython.longlong = 0
+    for k in range(tally.left.shape[0]):
+        here: cython.longlong = tally.below[cut, k]
         if missing_left:
-            tally[LEFT, k] += tally[GAPS, k]
-        tally[RIGHT, k] = tally[TOTAL, k] - tally[LEFT, k]
+            here += tally.gaps[k]
+        tally.left[k] = here
+        tally.right[k] = tally.total[k] - here
+        words += here
+    return words
 
 
-@tiny
-def part_at(tally, cut, missing_left):
-    """The same, for a cut of the histogram."""
-    for k in range(tally.shape[1]):
-        tally[LEFT, k] = tally[cut, k]
-    part(tally, missing_left)
-
-
-@lean
-def bisect(form, bins, quanta, tally, low, high, missing_left, dense, limit):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def bisect(
+    form: ImpurityForm,
+    rows: Rows,
+    tally: Tally,
+    low: cython.Py_ssize_t,
+    high: cython.Py_ssize_t,
+    missing_left: cython.bint,
+    dense: cython.bint,
+    limit: cython.double,
+) -> Cut:
     """Cut at which the worse child is least impure."""
-    best, place = np.inf, np.intp(-1)
+    best = Cut(INFINITY, -1, missing_left)
     while low <= high:
         cut = (low + high) >> 1
         if dense:
-            part_at(tally, cut, missing_left)
+            part_bins(tally, cut, missing_left)
         else:
-            count_below(bins, quanta, tally, cut)
-            part(tally, missing_left)
-        left, right = impurity_of(form, tally, LEFT), impurity_of(form, tally, RIGHT)
+            part_rows(rows, tally, cython.cast(cython.uchar, cut), missing_left)
+        left, right = value_of(form, tally.left), value_of(form, tally.right)
         worse = max(left, right)
-        if worse < best:
-            best, place = worse, cut
+        if worse < best.impurity:
+            best.impurity, best.place = worse, cut
         # Any lower cut has no less on the right, any higher one no less on the left.
         if min(left, right) > limit:
-            return np.inf, np.intp(-1)
+            best.impurity = INFINITY
+            return best
         if left >= right:
             high = cut - 1
         else:
             low = cut + 1
-    return best, place
+    return best
 
 
-@lean
-def scan(form, tally, low, high, missing_left):
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def weight_of(counts: cython.longlong[::1]) -> cython.double:
+    """Quanta of all classes together."""
+    total: cython.longlong = 0
+    for k in range(counts.shape[0]):
+        # Both halves at once: the quanta of all rows fit into a half.
+        total += counts[k]
+    return even_of(total) + odd_of(total)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def scan(
+    form: ImpurityForm,
+    tally: Tally,
+    low: cython.Py_ssize_t,
+    high: cython.Py_ssize_t,
+    missing_left: cython.bint,
+) -> Cut:
     """Cut at which the expected impurity of a row's child is least."""
-    best, place = np.inf, np.intp(-1)
-    total = float(weight_of(tally, TOTAL))
+    best = Cut(INFINITY, -1, missing_left)
+    total = weight_of(tally.total)
     for cut in range(low, high + 1):
-        part_at(tally, cut, missing_left)
-        here = float(weight_of(tally, LEFT))
-        left, right = impurity_of(form, tally, LEFT), impurity_of(form, tally, RIGHT)
+        words = part_bins(tally, cut, missing_left)
+        here = even_of(words) + odd_of(words)
+        left, right = value_of(form, tally.left), value_of(form, tally.right)
         found = (here * left + (total - here) * right) / total
-        if found < best:
-            best, place = found, cut
-    return best, place
+        if found < best.impurity:
+            best.impurity, best.place = found, cut
+    return best
 
 
-@lean
-def throw(form, tally, low, high, missing_left, edges, state):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def throw(
+    form: ImpurityForm,
+    table: Table,
+    tally: Tally,
+    feature: cython.Py_ssize_t,
+    low: cython.Py_ssize_t,
+    high: cython.Py_ssize_t,
+    missing_left: cython.bint,
+    stream: Stream,
+) -> Cut:
     """Return the best of some random cuts; their number is that of Nan et al. 2015, sec. 3."""
-    rows = weight_of(tally, TOTAL) * form.unit
-    count = 80 if rows > 2000 else 40 if rows > 500 else 20
-    top = min(high, len(edges) - 1)
-    best, place = np.inf, np.intp(-1)
-    for _ in range(count):
-        cut = high  # where all values are one, and parted from the missing ones
+    best = Cut(INFINITY, -1, missing_left)
+    # Where all values are one, no cut parts them; on the right, the missing values can be parted.
+    if high < low:
+        return best
+    n_rows = weight_of(tally.total) * form.unit
+    top = min(high, table.width[feature] - 2)
+    for _ in range(80 if n_rows > 2000 else 40 if n_rows > 500 else 20):
+        cut = high
         if top >= low:
-            value = edges[low] + draw_share(state) * (edges[top] - edges[low])
-            cut = low + np.searchsorted(edges[low:top], value)
-        part_at(tally, cut, missing_left)
-        found = max(impurity_of(form, tally, LEFT), impurity_of(form, tally, RIGHT))
-        if found < best:
-            best, place = found, cut
-    return best, place
+            lowest, highest = table.edges[feature, low], table.edges[feature, top]
+            value = lowest + draw_share(stream) * (highest - lowest)
+            cut = find(table.edges, feature, low, top, value)
+        part_bins(tally, cut, missing_left)
+        found = max(value_of(form, tally.left), value_of(form, tally.right))
+        if found < best.impurity:
+            best.impurity, best.place = found, cut
+    return best
 
 
-@lean
-def rank_categories(form, bins, slot, quanta, tally, shares, rank):
-    """Fill `rank` of each bin by its share of the node's largest class; return the last rank.
-
-    Bins that are absent rank last; `shares` is room (3, 256).
-    """
-    largest = 0
-    for k in range(form.classes):
-        if count_of(form, tally, TOTAL, k) > count_of(form, tally, TOTAL, largest):
-            largest = k
-    shares[:] = 0.0
-    for i in range(len(bins)):
-        even, odd = quanta[i] >> HALF, quanta[i] & MASK
-        shares[0, bins[i]] += even + odd
-        if slot[i] == largest >> 1:
-            shares[1, bins[i]] += odd if largest & 1 else even
-    present = sort_present(shares)
-    rank[:] = 255
-    for k in range(present):
-        rank[np.intp(shares[2, k])] = k
-    return present - 1
-
-
-@lean
-def sort_present(shares):
-    """Bins of weight shares[0] > 0 into shares[2], by shares[1] / shares[0]; return how many."""
-    count = 0
-    for b in range(256):
-        if shares[0, b] > 0.0:
-            share = shares[1, b] / shares[0, b]
-            k = count
-            while k > 0 and shares[1, k - 1] > share:
-                shares[1, k], shares[2, k] = shares[1, k - 1], shares[2, k - 1]
-                k -= 1
-            shares[1, k], shares[2, k] = share, b
-            count += 1
-    return count
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def find(
+    edges: cython.const[cython.double][:, ::1],
+    feature: cython.Py_ssize_t,
+    low: cython.Py_ssize_t,
+    high: cython.Py_ssize_t,
+    value: cython.double,
+) -> cython.Py_ssize_t:
+    """First of the bins `low` to `high` whose upper edge is not below `value`, or `high`."""
+    while low < high:
+        middle = (low + high) >> 1
+        if edges[feature, middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low

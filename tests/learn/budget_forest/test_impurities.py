@@ -71,8 +71,8 @@ def test_the_least_impurity_above_0_is_1(alpha, counts):
 @given(counts=sets, unit=st.sampled_from([1.0, 0.25]))
 def test_the_compiled_impurity_is_the_plain_one(impurity, counts, unit):
     quanta = (counts / unit).astype(np.int64)
-    tally = np.array([[quanta[0] << 32 | quanta[1], quanta[2] << 32 | quanta[3]]])
-    compiled = impurity_of(impurity.form(K, unit), tally, 0)
+    packed = np.array([quanta[0] << 32 | quanta[1], quanta[2] << 32 | quanta[3]])
+    compiled = impurity_of(impurity.form(K, unit), packed)
     assert compiled == pytest.approx(float(impurity.value(counts)), rel=1e-12, abs=1e-9)
 
 

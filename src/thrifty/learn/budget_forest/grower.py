@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
-from thrifty.kernels.deep_tree import Ground, grow_tree
-from thrifty.kernels.minimax import EXPECTED, HALF, MASK, MINIMAX, STUMPS
+from thrifty.kernels.deep_tree import SplitPrices, SplitRules, grow_tree
+from thrifty.kernels.growing_tree import Tree
+from thrifty.kernels.minimax import EXPECTED, MINIMAX, STUMPS
+from thrifty.kernels.node_rows import HALF, MASK, Table
 from thrifty.kernels.threads import run
 from thrifty.learn.binned import Binned
 from thrifty.learn.budget_forest.impurities import Impurity
@@ -32,7 +34,7 @@ SPLITS = {"minimax": MINIMAX, "expected": EXPECTED, "stumps": STUMPS}
 REUSE = 0.999
 # What is free counts this share of a mean price, so that impurity decides among what is free.
 FLOOR = 1e-3
-# Weights are whole numbers below 2^31 in all, see `kernels.impurity`.
+# Weights are whole numbers below 2^31 in all, see `kernels.node_rows`.
 TOTAL_BITS = 30
 
 
@@ -76,18 +78,20 @@ class TreeGrower:
         self.codes, self.classes, self.weight, self.rules = codes, classes, weight, rules
         entry = np.append(prices.shared, 0.0)[prices.group]
         mean = float(np.mean(prices.own + entry))
-        # The arrays that all trees read.
-        self.ground = Ground(
-            bins=binned.bins, table=np.ascontiguousarray(binned.bins.T), edges=binned.uppers,
-            width=binned.width, categorical=binned.categorical,
-            slot=(codes >> 1).astype(np.uint8),
-            own=prices.own, shared=prices.shared, group=prices.group,
-            reuse=REUSE, floor=FLOOR * mean if mean > 0 else 1.0,
-            splits=SPLITS[rules.splits], max_features=rules.max_features,
-            max_depth=rules.max_depth,
-        )  # fmt: skip
+        # What all trees read.
+        self._table = Table(
+            bins=binned.bins,
+            by_row=np.ascontiguousarray(binned.bins.T),
+            edges=binned.uppers,
+            width=binned.width,
+            categorical=binned.categorical.view(np.uint8),
+            word=(codes >> 1).astype(np.uint8),
+        )
+        floor = FLOOR * mean if mean > 0 else 1.0
+        self._prices = SplitPrices(prices.own, prices.shared, prices.group, REUSE, floor)
+        self._rules = SplitRules(SPLITS[rules.splits], rules.max_features, rules.max_depth)
 
-    def grow(self, impurity: Impurity, seeds: Sequence[int]) -> list[Any]:
+    def grow(self, impurity: Impurity, seeds: Sequence[int]) -> list[Tree]:
         """Grow one tree for each seed; the result does not depend on the number of threads."""
         trees: list[Any] = [None] * len(seeds)
 
@@ -98,7 +102,7 @@ class TreeGrower:
         run(grow_some, [(k, k + 1) for k in range(len(seeds))])
         return trees
 
-    def _grow_tree(self, impurity: Impurity, seed: int) -> Any:
+    def _grow_tree(self, impurity: Impurity, seed: int) -> Tree:
         """Draw the rows of a tree, then grow it; impurities without a kernel are grown in NumPy."""
         random = np.random.default_rng(seed)
         counts, unit = self._draw_rows(random)
@@ -107,12 +111,12 @@ class TreeGrower:
             # The kernel counts the rows of one word in one go.
             rows = rows[np.argsort(self.codes[rows] >> 1, kind="stable")]
         packed = counts[rows] << np.where(self.codes[rows] & 1, 0, HALF)
-        chosen, start = rows.astype(np.uint32), np.uint64(random.integers(1 << 63))
+        chosen, start = rows.astype(np.uint32), int(random.integers(1 << 63))
         form = impurity.form(self.classes, unit)
+        shared = self._table, self._prices, self._rules
         if form is None:
-            reference = ReferenceTree(self.ground, impurity, self.classes, unit)
-            return reference.grow(chosen, packed, start)
-        return grow_tree(self.ground, form, chosen, packed, start)
+            return ReferenceTree(*shared, impurity, self.classes, unit).grow(chosen, packed, start)
+        return grow_tree(*shared, form, chosen, packed, start)
 
     def _draw_rows(self, random: np.random.Generator) -> tuple[NDArray[np.int64], float]:
         """Return how often each row counts, and what one count is worth.
@@ -133,7 +137,7 @@ class TreeGrower:
         return np.rint(weight / unit).astype(np.int64), unit
 
 
-def freeze_trees(trees: Sequence[Any], categorical: NDArray[np.bool_], n_classes: int) -> Forest:
+def freeze_trees(trees: Sequence[Tree], categorical: NDArray[np.bool_], n_classes: int) -> Forest:
     """Freeze trees of `kernels.deep_tree` into a forest that averages their class shares."""
     nodes, values, starts, subsets = [empty_nodes(0)], [], [], 0
     for tree in trees:

@@ -15,13 +15,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import DataError
-from thrifty.kernels.minimax import PAIRS, POLYNOMIAL, POWERS, Form
+from thrifty.kernels.minimax import PAIRS, POLYNOMIAL, POWERS, ImpurityForm
 
 __all__ = ["Impurity", "Polynomial", "Powers", "ThresholdPairs"]
 
@@ -49,7 +48,7 @@ class Impurity(ABC):
     def value(self, counts: Floats) -> Floats:
         """Return the impurity of sets with class weights `counts` (..., K)."""
 
-    def form(self, classes: int, unit: float) -> Any:
+    def form(self, classes: int, unit: float) -> ImpurityForm | None:
         """Return the parameters of the compiled search; None if there is only `value`."""
         return None
 
@@ -89,9 +88,9 @@ class ThresholdPairs(Impurity):
         i, j = np.triu_indices(over.shape[-1], 1)
         return np.asarray(np.maximum(pairs[..., i, j], 0.0).sum(axis=-1))[()]
 
-    def form(self, classes: int, unit: float) -> Any:
+    def form(self, classes: int, unit: float) -> ImpurityForm:
         """Return the parameters of the compiled search."""
-        return Form(PAIRS, float(self.alpha), *NO_TERMS, classes, unit)
+        return ImpurityForm(PAIRS, float(self.alpha), *NO_TERMS, classes, unit)
 
 
 @dataclass(frozen=True)
@@ -122,9 +121,9 @@ class Powers(Impurity):
         counts = np.asarray(counts, dtype=float)
         return np.asarray(counts.sum(axis=-1) ** self.l - (counts**self.l).sum(axis=-1))[()]
 
-    def form(self, classes: int, unit: float) -> Any:
+    def form(self, classes: int, unit: float) -> ImpurityForm:
         """Return the parameters of the compiled search."""
-        return Form(POWERS, float(self.l), *NO_TERMS, classes, unit)
+        return ImpurityForm(POWERS, float(self.l), *NO_TERMS, classes, unit)
 
 
 @dataclass(frozen=True)
@@ -166,14 +165,14 @@ class Polynomial(Impurity):
         products = (np.asarray(counts, dtype=float)[..., None, :] ** powers).prod(axis=-1)
         return np.asarray((products * coefficients).sum(axis=-1))[()]
 
-    def form(self, classes: int, unit: float) -> Any:
+    def form(self, classes: int, unit: float) -> ImpurityForm:
         """Return the parameters of the compiled search; each term needs a power per class."""
         coefficients, powers = self._arrays
         if powers.shape[1] != classes:
             raise DataError(
                 f"impurity: {powers.shape[1]} powers per term for {classes} classes; give one each"
             )
-        return Form(POLYNOMIAL, 0.0, coefficients, powers, classes, unit)
+        return ImpurityForm(POLYNOMIAL, 0.0, coefficients, powers, classes, unit)
 
     @property
     def _arrays(self) -> tuple[Floats, Floats]:

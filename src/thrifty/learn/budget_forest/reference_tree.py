@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.kernels.binning import MISSING
-from thrifty.kernels.deep_tree import Ground, Tree, price_of, shuffle, threshold_of
-from thrifty.kernels.minimax import EXPECTED, HALF, MASK, STUMPS
-from thrifty.kernels.random import draw_share
+from thrifty.kernels.deep_tree import SplitPrices, SplitRules
+from thrifty.kernels.growing_tree import Tree
+from thrifty.kernels.minimax import EXPECTED, STUMPS
+from thrifty.kernels.node_rows import HALF, MASK, Table
+from thrifty.kernels.random import Stream, draw_below, draw_share
 from thrifty.learn.budget_forest.impurities import Impurity
 
 __all__ = ["ReferenceTree"]
@@ -36,8 +38,12 @@ class ReferenceTree:
 
     Parameters
     ----------
-    ground : Ground
-        The arrays that all trees share.
+    table : Table
+        The binned table.
+    prices : SplitPrices
+        What splits count as.
+    rules : SplitRules
+        How splits are searched.
     impurity : Impurity
         Anything with a `value`.
     classes : int
@@ -46,9 +52,22 @@ class ReferenceTree:
         Weight of one quantum.
     """
 
-    def __init__(self, ground: Ground, impurity: Impurity, classes: int, unit: float) -> None:
-        self.ground, self.impurity = ground, impurity
-        self.classes, self.unit = classes, unit
+    def __init__(
+        self,
+        table: Table,
+        prices: SplitPrices,
+        rules: SplitRules,
+        impurity: Impurity,
+        classes: int,
+        unit: float,
+    ) -> None:
+        self.rules, self.impurity, self.classes, self.unit = rules, impurity, classes, unit
+        self.bins, self.edges = np.asarray(table.bins), np.asarray(table.edges)
+        self.width, self.word = np.asarray(table.width), np.asarray(table.word)
+        self.categorical = np.asarray(table.categorical, dtype=bool)
+        self.own, self.shared = np.asarray(prices.own), np.asarray(prices.shared)
+        self.group = np.asarray(prices.group)
+        self.reuse, self.floor = float(prices.reuse), float(prices.floor)
         self.left: list[int] = []
         self.feature: list[int] = []
         self.threshold: list[float] = []
@@ -56,27 +75,25 @@ class ReferenceTree:
         self.counts: list[NDArray[np.int64]] = []
         self.subsets: list[NDArray[np.uint64]] = []
 
-    def grow(self, rows: NDArray[np.uint32], quanta: NDArray[np.int64], seed: np.uint64) -> Tree:
+    def grow(self, rows: NDArray[np.uint32], quanta: NDArray[np.int64], seed: int) -> Tree:
         """Grow the tree on some rows and return it; call once, as nodes are appended to `self`.
 
         `quanta` (n,) holds the weight of each row, in the half word of its class.
         """
-        ground = self.ground
-        self.order, self.state = np.arange(len(ground.own)), np.array([seed])
-        bits = len(ground.own) + len(ground.shared)
+        self.order, self.stream = np.arange(len(self.own)), Stream(seed)
         self._leaf(rows, quanta)
-        stack = [(0, rows, quanta, 0, np.zeros((bits + 63) // 64, dtype=np.uint64))]
+        # Features on the path, and their groups as -1 - group.
+        path: frozenset[int] = frozenset()
+        stack = [(0, rows, quanta, 0, path)]
         while stack:
             node, rows, quanta, depth, path = stack.pop()
             split = None
-            if depth < ground.max_depth:
+            if depth < self.rules.max_depth:
                 split = self._choose(rows, quanta, path)
             if split is not None:
                 left = self._divide(node, split, rows, quanta)
-                path, group = path.copy(), int(ground.group[split.feature])
-                bought = [split.feature] + ([len(ground.own) + group] if group >= 0 else [])
-                for bit in bought:
-                    path[bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
+                group = int(self.group[split.feature])
+                path |= {split.feature} | ({-1 - group} if group >= 0 else set())
                 child = self.left[node]
                 stack.append((child, rows[left], quanta[left], depth + 1, path))
                 stack.append((child + 1, rows[~left], quanta[~left], depth + 1, path))
@@ -89,7 +106,7 @@ class ReferenceTree:
     def _leaf(self, rows: NDArray[np.uint32], quanta: NDArray[np.int64]) -> None:
         """Append a leaf with the class weights of its rows."""
         counts = np.zeros((self.classes + 1) // 2, dtype=np.int64)
-        np.add.at(counts, self.ground.slot[rows], quanta)
+        np.add.at(counts, self.word[rows], quanta)
         self.left.append(-1)
         self.feature.append(0)
         self.threshold.append(0.0)
@@ -97,11 +114,11 @@ class ReferenceTree:
         self.counts.append(counts)
 
     def _choose(
-        self, rows: NDArray[np.uint32], quanta: NDArray[np.int64], path: NDArray[np.uint64]
+        self, rows: NDArray[np.uint32], quanta: NDArray[np.int64], path: frozenset[int]
     ) -> Split | None:
         """Return the split with the least price per impurity removed; None if none helps."""
         # Weight of each row in the column of its class.
-        columns, index = 2 * self.ground.slot[rows].astype(np.intp), np.arange(len(rows))
+        columns, index = 2 * self.word[rows].astype(np.intp), np.arange(len(rows))
         weight = np.zeros((len(rows), self.classes + 1))
         weight[index, columns] = (quanta >> HALF) * self.unit
         weight[index, columns + 1] = (quanta & MASK) * self.unit
@@ -111,24 +128,38 @@ class ReferenceTree:
             return None
         best, chosen, looked = np.inf, None, 0
         for k in range(len(self.order)):
-            feature = int(shuffle(self.order, k, self.state))
+            feature = self._shuffle(k)
             splits = self._splits(feature, rows, weight)
             if not splits:
                 continue
             looked += 1
-            least = self._values(splits, self.ground.bins[feature, rows], weight)
+            least = self._values(splits, self.bins[feature, rows], weight)
             place = int(np.argmin(least))
-            price = price_of(self.ground, path, feature)
+            price = self._price(feature, path)
             if least[place] < impurity and price / (impurity - least[place]) < best:
                 best, chosen = price / (impurity - least[place]), splits[place]
-            if looked >= self.ground.max_features and chosen is not None:
+            if looked >= self.rules.max_features and chosen is not None:
                 break
         return chosen
 
+    def _shuffle(self, k: int) -> int:
+        """Return the k-th feature in random order."""
+        j = k + draw_below(self.stream, len(self.order) - k)
+        self.order[[j, k]] = self.order[[k, j]]
+        return int(self.order[k])
+
+    def _price(self, feature: int, path: frozenset[int]) -> float:
+        """Return what a split on `feature` counts as, after what is on the path."""
+        price = float(self.own[feature]) * (self.reuse if feature in path else 1.0)
+        group = int(self.group[feature])
+        if group >= 0 and -1 - group not in path:
+            price += float(self.shared[group])
+        return max(price, self.floor)
+
     def _splits(self, feature: int, rows: NDArray[np.uint32], weight: Floats) -> list[Split]:
         """Return every split of the rows on a feature that is to be tried."""
-        bins = self.ground.bins[feature, rows]
-        if self.ground.categorical[feature]:
+        bins = self.bins[feature, rows]
+        if self.categorical[feature]:
             # Leading parts of the categories, by their share of the largest class of the node.
             by_bin = np.zeros((256, weight.shape[1]))
             np.add.at(by_bin, bins, weight)
@@ -152,13 +183,13 @@ class ReferenceTree:
         self, feature: int, present: NDArray[np.uint8], weight: Floats
     ) -> NDArray[np.integer]:
         """Return the cuts to try: all present bins, or random ones for stumps."""
-        edges = self.ground.edges[feature, : self.ground.width[feature] - 1]
-        if self.ground.splits != STUMPS or not len(present) or present[0] >= len(edges):
+        edges = self.edges[feature, : self.width[feature] - 1]
+        if self.rules.splits != STUMPS or not len(present) or present[0] >= len(edges):
             return present
         rows = weight.sum()
         count = 80 if rows > 2000 else 40 if rows > 500 else 20
         low, top = int(present[0]), min(int(present[-1]), len(edges) - 1)
-        drawn = np.array([draw_share(self.state) for _ in range(count)])
+        drawn = np.array([draw_share(self.stream) for _ in range(count)])
         values = edges[low] + drawn * (edges[top] - edges[low])
         return np.asarray(low + np.searchsorted(edges[low:top], values))
 
@@ -169,7 +200,7 @@ class ReferenceTree:
         left = np.array([split.goes_left for split in splits]) @ by_bin
         right = by_bin.sum(axis=0) - left
         here, rest = self.impurity.value(left), self.impurity.value(right)
-        if self.ground.splits != EXPECTED:
+        if self.rules.splits != EXPECTED:
             return np.maximum(here, rest)
         share = left.sum(axis=1) / weight.sum()
         return np.asarray(share * here + (1.0 - share) * rest)
@@ -178,19 +209,18 @@ class ReferenceTree:
         self, node: int, split: Split, rows: NDArray[np.uint32], quanta: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
         """Make `node` a split and add its children; return which rows go left."""
-        bins = self.ground.bins[split.feature, rows]
+        bins = self.bins[split.feature, rows]
         left: NDArray[np.bool_] = split.goes_left[bins]
         self.left[node], self.feature[node] = len(self.left), split.feature
-        if self.ground.categorical[split.feature]:
+        if self.categorical[split.feature]:
             codes = split.goes_left.copy()
             codes[MISSING] = False
             packed = np.packbits(codes, bitorder="little").view("<u8")
             self.threshold[node] = float(len(self.subsets))
             self.subsets.append(packed.astype(np.uint64))
         else:
-            drawn = draw_share(self.state) if self.ground.splits == STUMPS else 0.5
-            edges = self.ground.edges[split.feature]
-            self.threshold[node] = float(threshold_of(edges, bins, split.cut, drawn))
+            drawn = draw_share(self.stream) if self.rules.splits == STUMPS else 0.5
+            self.threshold[node] = self._threshold(split, bins, drawn)
         weight = (quanta >> HALF) + (quanta & MASK)
         majority = 2 * weight[left].sum() > weight.sum()
         gaps = np.any(bins == MISSING)
@@ -198,3 +228,13 @@ class ReferenceTree:
         self._leaf(rows[left], quanta[left])
         self._leaf(rows[~left], quanta[~left])
         return left
+
+    def _threshold(self, split: Split, bins: NDArray[np.uint8], share: float) -> float:
+        """Return a value between the last bin on the left and the first one on the right."""
+        present = np.unique(bins[bins != MISSING])
+        right = present[present > split.cut]
+        if not len(right):
+            return float(np.finfo(np.float64).max)
+        edges = self.edges[split.feature]
+        low, high = edges[present[present <= split.cut][-1]], edges[right[0] - 1]
+        return float(min(max((1.0 - share) * low + share * high, low), high))
