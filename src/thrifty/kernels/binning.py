@@ -23,9 +23,10 @@ COLUMNS_PER_BLOCK = 8
 # Compiled code reads C variables, which Python does not see.
 _MISSING = cython.declare(cython.uchar, 255)
 _CELLS = cython.declare(cython.int, 2048)
+INFINITY = cython.declare(cython.double, float("inf"))
 
-# Cells of equal width: where the first one starts, and cells per unit.
-Grid = cython.struct(low=cython.double, scale=cython.double)
+# Cells of equal width: where the first one starts, cells per unit, and the number of the last.
+Grid = cython.struct(low=cython.double, scale=cython.double, last=cython.double)
 
 
 def find_edges(column):
@@ -84,19 +85,43 @@ def fill_bins(
     """Fill the byte of each value: a grid of equal cells leads to the few edges that are near it.
 
     The cell grows with the value, for edges and values alike, so an edge in an earlier cell is
-    below the value and an edge in a later cell above it: the search is exact for any grid.
+    below the value and an edge in a later cell above it: the search is exact for any grid. There
+    are at most 255 edges.
     """
-    starts: cython.int[::1] = np.zeros(_CELLS + 1, dtype=np.int32)
     with cython.nogil:
-        grid = place_grid(edges)
-        count_edges(edges, grid, starts)
-        for i in range(column.shape[0]):
-            x = column[i]
-            if x != x:
-                out[i] = _MISSING
-            else:
-                c = cell(x, grid)
-                out[i] = search(edges, x, starts[c], starts[c + 1])
+        search_column(column, edges, out)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def search_column(
+    column: cython.const[cython.double][::1],
+    edges: cython.const[cython.double][::1],
+    out: cython.uchar[::1],
+) -> cython.void:
+    """Fill the number of edges below each value."""
+    starts = cython.declare(cython.int[2049])
+    # One more than the edges, which no value is above.
+    uppers = cython.declare(cython.double[256])
+    grid = place_grid(edges)
+    count_edges(edges, grid, starts)
+    for edge in range(edges.shape[0]):
+        uppers[edge] = edges[edge]
+    uppers[edges.shape[0]] = INFINITY
+    for i in range(column.shape[0]):
+        x = column[i]
+        if x != x:
+            out[i] = _MISSING
+            continue
+        c = cell(x, grid)
+        first: cython.int = starts[c]
+        last: cython.int = starts[c + 1]
+        if last - first > 1:
+            out[i] = search(uppers, x, first, last)
+        else:
+            # Without a branch, as none or one edge in a cell is about equally frequent.
+            out[i] = first + (x > uppers[first])
 
 
 @cython.cfunc
@@ -105,20 +130,23 @@ def fill_bins(
 def place_grid(edges: cython.const[cython.double][::1]) -> Grid:
     """Return the grid of the edges; a scale of 0 puts everything into the first cell."""
     if edges.shape[0] < 2:
-        return Grid(0.0, 0.0)
+        return Grid(0.0, 0.0, 0.0)
     low = edges[0]
     span = edges[edges.shape[0] - 1] - low
     # The difference of two finite edges may be infinite: divided by it, the scale is 0 as well.
-    return Grid(low, (_CELLS - 1) / span if span > 0.0 else 0.0)
+    last = _CELLS - 1.0
+    return Grid(low, last / span if span > 0.0 else 0.0, last)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def count_edges(
-    edges: cython.const[cython.double][::1], grid: Grid, starts: cython.int[::1]
+    edges: cython.const[cython.double][::1], grid: Grid, starts: cython.p_int
 ) -> cython.void:
     """Fill the number of edges in earlier cells, for each cell and for the end."""
+    for c in range(_CELLS + 1):
+        starts[c] = 0
     for edge in range(edges.shape[0]):
         starts[cell(edges[edge], grid) + 1] += 1
     for c in range(_CELLS):
@@ -132,9 +160,10 @@ def count_edges(
 def cell(x: cython.double, grid: Grid) -> cython.Py_ssize_t:
     """Cell of a value, never decreasing in x."""
     place = (x - grid.low) * grid.scale
-    if not place > 0.0:
-        return 0
-    return cython.cast(cython.Py_ssize_t, min(place, _CELLS - 1.0))
+    # Written so that it needs no branch, and so that NaN (infinity times 0) is in the first cell.
+    place = place if place > 0.0 else 0.0
+    place = place if place < grid.last else grid.last
+    return cython.cast(cython.Py_ssize_t, place)
 
 
 @cython.cfunc
@@ -142,10 +171,7 @@ def cell(x: cython.double, grid: Grid) -> cython.Py_ssize_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def search(
-    edges: cython.const[cython.double][::1],
-    x: cython.double,
-    first: cython.int,
-    last: cython.int,
+    edges: cython.p_double, x: cython.double, first: cython.int, last: cython.int
 ) -> cython.uchar:
     """Number of edges below a value, which is from `first` to `last`."""
     while first < last:
@@ -159,7 +185,9 @@ def search(
 
 def fill_codes(column: cython.const[cython.double][::1], out: cython.uchar[::1]) -> None:
     """Fill the byte of each category code."""
+    missing = cython.cast(cython.double, _MISSING)
     with cython.nogil:
         for i in range(column.shape[0]):
-            x = column[i]
-            out[i] = cython.cast(cython.uchar, x) if x == x else _MISSING
+            code = column[i] if column[i] == column[i] else missing
+            # By way of an int: processors convert several at once.
+            out[i] = cython.cast(cython.uchar, cython.cast(cython.int, code))

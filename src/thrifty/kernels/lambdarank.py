@@ -30,23 +30,27 @@ class Ranks:
     order : int64 array (size,)
         Rows of the query, the largest score first; equal scores in the order of the table.
     buffer : int64 array (size,)
-        Room to merge two sorted parts of `order`.
+        Room to merge two sorted parts of `order`, and for the rows of a lower grade.
     discount : float array (size,)
         Mean discount of the ranks that a row shares with those of equal score.
     spread : float array (size,)
         Mean difference of the discounts of two ranks among those that a row shares.
+    odds : float array (size,)
+        Odds that a row is above each of those with a lower grade.
     """
 
     order: cython.longlong[::1]
     buffer: cython.longlong[::1]
     discount: cython.double[::1]
     spread: cython.double[::1]
+    odds: cython.double[::1]
 
     def __init__(self, size: cython.Py_ssize_t) -> None:
         self.order = np.empty(size, dtype=np.int64)
         self.buffer = np.empty(size, dtype=np.int64)
         self.discount = np.empty(size)
         self.spread = np.empty(size)
+        self.odds = np.empty(size)
 
 
 def lambda_gradients(
@@ -74,7 +78,7 @@ def lambda_gradients(
                 find_ranks(scores, starts[q], starts[q + 1], ranks)
                 add_pairs(
                     scores, gains, starts[q], starts[q + 1], scale[q],
-                    ranks.discount, ranks.spread, gradient, hessian,
+                    ranks.discount, ranks.spread, ranks.buffer, ranks.odds, gradient, hessian,
                 )  # fmt: skip
 
 
@@ -97,6 +101,8 @@ def add_pairs(
     scale: cython.double,
     discount: cython.const[cython.double][::1],
     spread: cython.const[cython.double][::1],
+    lower: cython.longlong[::1],
+    odds: cython.double[::1],
     gradient: cython.double[::1],
     hessian: cython.double[::1],
 ) -> cython.void:
@@ -104,20 +110,32 @@ def add_pairs(
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     for i in range(first, last):
+        # Listed first: a branch for each pair would be hard to predict.
+        count: cython.Py_ssize_t = 0
         for j in range(first, last):
-            if gains[i] > gains[j]:
-                if scores[i] == scores[j]:
-                    apart = spread[i - first]
-                else:
-                    apart = fabs(discount[i - first] - discount[j - first])
-                swap = (gains[i] - gains[j]) * apart * scale
-                doubt = 1.0 / (1.0 + exp(min(scores[i] - scores[j], MAX_EXPONENT)))
-                pull = swap * doubt
-                curve = pull * (1.0 - doubt)
-                gradient[i] += pull
-                gradient[j] -= pull
-                hessian[i] += curve
-                hessian[j] += curve
+            lower[count] = j
+            count += gains[j] < gains[i]
+        # Sums of row i, which no pair below changes as its other row.
+        slope: cython.double = gradient[i]
+        bend: cython.double = hessian[i]
+        for place in range(count):
+            odds[place] = exp(min(scores[i] - scores[lower[place]], MAX_EXPONENT))
+        for place in range(count):
+            j = lower[place]
+            if scores[i] == scores[j]:
+                apart = spread[i - first]
+            else:
+                apart = fabs(discount[i - first] - discount[j - first])
+            swap = (gains[i] - gains[j]) * apart * scale
+            doubt = 1.0 / (1.0 + odds[place])
+            pull = swap * doubt
+            curve = pull * (1.0 - doubt)
+            slope += pull
+            gradient[j] -= pull
+            bend += curve
+            hessian[j] += curve
+        gradient[i] = slope
+        hessian[i] = bend
 
 
 @cython.cfunc
