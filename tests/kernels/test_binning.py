@@ -234,3 +234,5 @@ def test_tables_are_binned_the_same_compiled_and_not():
     X[:, 2] = np.nan
     agree("binning", lambda module: module.bin_table(X, [True, False, False]))
     agree("binning", lambda module: module.bin_table(X, [True, False, False], sample=[1, 2, 3]))
+    edges = [np.empty(0), np.array([0.0, 1.0]), np.empty(0)]
+    agree("binning", lambda module: module.bin_table(X, [True, False, False], edges=edges)[0])

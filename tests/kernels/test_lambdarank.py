@@ -78,6 +78,7 @@ def test_gradients_are_the_same_compiled_and_not():
         starts = np.concatenate([[0], np.cumsum(sizes)])
         scores, gains = rng.normal(size=17).round(1), 2.0 ** rng.integers(0, 3, 17) - 1.0
         scores[0] = 1e4  # its odds have no float
+        scores[5:10], gains[5:10] = 0.5, [0.0, 1.0, 3.0, 0.0, 1.0]
         scale = np.array([0.5, 1.0, 1.0, 2.0, 0.0])
         gradient, hessian = np.full((2, 17), 9.0)
         module.lambda_gradients(scores, gains, starts, scale, gradient, hessian)
