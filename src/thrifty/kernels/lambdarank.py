@@ -110,23 +110,26 @@ def add_pairs(
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     for i in range(first, last):
+        gain = gains[i]
+        score = scores[i]
         # Listed first: a branch for each pair would be hard to predict.
         count: cython.Py_ssize_t = 0
         for j in range(first, last):
             lower[count] = j
-            count += gains[j] < gains[i]
+            count += gains[j] < gain
+        for place in range(count):
+            ahead = score - scores[lower[place]]
+            # Before the first tree all scores are equal: that is no work for `exp`.
+            odds[place] = 1.0 if ahead == 0.0 else exp(min(ahead, MAX_EXPONENT))
         # Sums of row i, which no pair below changes as its other row.
         slope: cython.double = gradient[i]
         bend: cython.double = hessian[i]
         for place in range(count):
-            odds[place] = exp(min(scores[i] - scores[lower[place]], MAX_EXPONENT))
-        for place in range(count):
             j = lower[place]
-            if scores[i] == scores[j]:
+            apart = fabs(discount[i - first] - discount[j - first])
+            if scores[j] == score:
                 apart = spread[i - first]
-            else:
-                apart = fabs(discount[i - first] - discount[j - first])
-            swap = (gains[i] - gains[j]) * apart * scale
+            swap = (gain - gains[j]) * apart * scale
             doubt = 1.0 / (1.0 + odds[place])
             pull = swap * doubt
             curve = pull * (1.0 - doubt)
