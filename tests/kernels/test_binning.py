@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from uncompiled import agree
 
 from thrifty.kernels.binning import MAX_BINS, MISSING, bin_table, fill_bins, find_edges
 from thrifty.kernels.threads import threads
@@ -200,3 +201,38 @@ def test_bins_are_stored_feature_by_feature():
     assert bins.shape == (2, 5)
     assert bins.dtype == np.uint8
     assert bins.flags.c_contiguous
+
+
+# Columns and edges with no edge, one, several to a cell, none to most cells, and an infinite span.
+COLUMN = np.array([-9.0, 0.0, 0.5, 1.0, 1.5, 2.0, np.nan, 1e9, -1.7e308, 1.7e308])
+EDGES = [[], [1.0], [0.0, 1.0], [0.0, 0.5, 1.0, 1e9], np.arange(254.0), [-1.7e308, 0.0, 1.7e308]]
+
+
+@pytest.mark.parametrize("edges", EDGES)
+def test_bins_are_the_same_compiled_and_not(edges):
+    def run(module):
+        out = np.full(len(COLUMN), 77, dtype=np.uint8)
+        module.fill_bins(COLUMN, np.array(edges), out)
+        return out
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        agree("binning", run)
+
+
+def test_codes_are_the_same_compiled_and_not():
+    def run(module):
+        out = np.full(40, 77, dtype=np.uint8)
+        module.fill_codes(np.append(np.arange(39.0) * 6, np.nan), out)
+        return out
+
+    agree("binning", run)
+
+
+def test_tables_are_binned_the_same_compiled_and_not():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    X[:, 0] = np.arange(300) % 250
+    X[:, 2] = np.nan
+    agree("binning", lambda module: module.bin_table(X, [True, False, False]))
+    agree("binning", lambda module: module.bin_table(X, [True, False, False], sample=[1, 2, 3]))
+    edges = [np.empty(0), np.array([0.0, 1.0]), np.empty(0)]
+    agree("binning", lambda module: module.bin_table(X, [True, False, False], edges=edges)[0])

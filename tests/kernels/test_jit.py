@@ -9,8 +9,7 @@ import numba
 import numpy as np
 import pytest
 
-from thrifty.kernels.jit import KernelCache, jit, lean, tiny
-from thrifty.kernels.lambdarank import share_ranks
+from thrifty.kernels.jit import jit, lean, tiny
 
 COUNT_COMPILED = """
 import importlib, pkgutil, sys
@@ -63,16 +62,6 @@ def test_a_kernel_works_where_no_folder_is_writable(no_cache):
 
     assert triple(5) == 15
     assert triple.targetoptions["nogil"] is True
-
-
-def test_cached_code_is_stale_when_any_kernel_has_changed(monkeypatch):
-    values = np.array([1.0, 2.0])
-    assert share_ranks(values)[0].tolist() == [1 / np.log2(3), 1.0]
-    (signature,) = share_ranks.signatures
-    context = share_ranks.targetctx
-    assert KernelCache(share_ranks.py_func).load_overload(signature, context) is not None
-    monkeypatch.setattr("thrifty.kernels.jit.DIGEST", "of other sources")
-    assert KernelCache(share_ranks.py_func).load_overload(signature, context) is None
 
 
 def test_division_by_zero_is_a_number_not_an_error(no_cache):

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from uncompiled import agree
 
 from thrifty.kernels.lambdarank import lambda_gradients, share_ranks
 
@@ -59,3 +60,38 @@ def test_the_order_of_tied_rows_does_not_rank_them(order):
     lambda_gradients(np.zeros(4), gains[order], starts, scale, moved, curved)
     np.testing.assert_allclose(moved, gradient[order], rtol=1e-12)
     np.testing.assert_allclose(curved, hessian[order], rtol=1e-12)
+
+
+# Scores of one query: different, some equal, all equal, alone, and none.
+SCORES = [[0.3, -1.0, 2.0, 0.7, 5.0], [1.0, 0.0, 1.0, 2.0, 0.0, 1.0], [0.0] * 7, [4.0], []]
+
+
+@pytest.mark.parametrize("scores", SCORES)
+def test_ranks_are_the_same_compiled_and_not(scores):
+    agree("lambdarank", lambda module: module.share_ranks(np.array(scores)))
+
+
+def test_gradients_are_the_same_compiled_and_not():
+    def run(module):
+        rng = np.random.default_rng(1)
+        sizes = [4, 0, 1, 9, 3]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        scores, gains = rng.normal(size=17).round(1), 2.0 ** rng.integers(0, 3, 17) - 1.0
+        scores[0] = 1e4  # its odds have no float
+        scores[5:10], gains[5:10] = 0.5, [0.0, 1.0, 3.0, 0.0, 1.0]
+        scale = np.array([0.5, 1.0, 1.0, 2.0, 0.0])
+        gradient, hessian = np.full((2, 17), 9.0)
+        module.lambda_gradients(scores, gains, starts, scale, gradient, hessian)
+        assert np.isfinite(gradient).all() and gradient.any()
+        return gradient, hessian
+
+    agree("lambdarank", run)
+
+
+def test_a_sort_of_many_rows_is_that_of_numpy():
+    scores = np.random.default_rng(2).normal(size=1001).round(1)
+    discount, _ = share_ranks(scores)
+    order = np.argsort(-scores, kind="stable")
+    assert (np.diff(discount[order]) <= 0).all()
+    # Rows of equal score have the same discount; others do not.
+    assert len(np.unique(discount)) == len(np.unique(scores))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from uncompiled import agree
 
-from thrifty.kernels.neighbors import follow_rows, kth
+from thrifty.kernels import neighbors
 
 
 def margins(scores, labels):
@@ -37,16 +38,20 @@ class Problem:
         self.Q[rng.random(self.Q.shape) < 0.2] = np.nan
         self.query = rng.normal(size=(9, self.d, outputs))
 
-    def follow(self, threshold):
+    def follow(self, threshold, module=neighbors):
         shape = (9, self.d)
         bought = np.full(shape, -1, dtype=np.int64)
         hits, sizes, winner = np.zeros((3, *shape), dtype=np.int64)
         steps = np.zeros(9, dtype=np.int64)
-        rule = np.array([self.k, not self.adaptive, threshold])
-        follow_rows(
-            self.coordinates, self.mismatch, self.terms, self.labels, self.offset, self.price,
-            self.group, self.group_price, self.order, rule, self.Q, self.query, bought, hits,
-            sizes, winner, steps,
+        terms, query = self.terms.reshape(self.n, -1), self.query.reshape(9, -1)
+        module.follow_rows(
+            module.TrainingRows(self.coordinates, self.mismatch, terms, self.offset, self.labels),
+            module.Rule(
+                self.order, self.price, self.group, self.group_price, self.adaptive, self.k,
+                threshold,
+            ),
+            module.Examples(self.Q, query),
+            module.Steps(bought, hits, sizes, winner, steps),
         )  # fmt: skip
         return bought, hits, sizes, winner, steps
 
@@ -108,9 +113,16 @@ def test_ties_at_the_last_distance_are_all_near():
     assert (sizes >= problem.k).all() and (sizes > problem.k).any()
 
 
-def test_the_kth_value_is_that_of_a_sorted_copy():
-    rng = np.random.default_rng(0)
-    for n in (1, 2, 3, 10, 57):
-        values = rng.integers(0, 9, n).astype(np.float32)
-        for rank in range(n):
-            assert kth(values.copy(), n, rank) == np.sort(values)[rank]
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_steps_are_the_same_compiled_and_not(classes, adaptive):
+    problem = Problem(0, classes, adaptive)
+    for threshold in (0.6, 1.0):
+        agree("neighbors", lambda module, most=threshold: problem.follow(most, module))
+
+
+def test_bounds_from_samples_are_the_same_compiled_and_not():
+    # So few near rows that bounds come from a sample of the pool, at places that are not whole.
+    problem = Problem(1, 2, adaptive=True)
+    problem.k = 1
+    agree("neighbors", lambda module: problem.follow(1.0, module))

@@ -7,9 +7,9 @@ missing value. The bytes are stored feature by feature, the order in which histo
 
 from __future__ import annotations
 
+import cython
 import numpy as np
 
-from thrifty.kernels.jit import jit
 from thrifty.kernels.threads import blocks, run
 
 __all__ = ["MAX_BINS", "MISSING", "bin_table", "find_edges"]
@@ -19,7 +19,14 @@ MISSING = 255
 # Edges of a long column come from a sample: more rows would move an edge by less than a bin.
 SAMPLE = 100_000
 COLUMNS_PER_BLOCK = 8
-CELLS = 2048
+
+# Compiled code reads C variables, which Python does not see.
+_MISSING = cython.declare(cython.uchar, 255)
+_CELLS = cython.declare(cython.int, 2048)
+INFINITY = cython.declare(cython.double, float("inf"))
+
+# Cells of equal width: where the first one starts, cells per unit, and the number of the last.
+Grid = cython.struct(low=cython.double, scale=cython.double, last=cython.double)
 
 
 def find_edges(column):
@@ -27,9 +34,11 @@ def find_edges(column):
     values = np.sort(column[~np.isnan(column)])
     if not len(values):
         return values
-    distinct = values[np.append(True, values[1:] > values[:-1])]
+    is_new = np.ones(len(values), dtype=bool)
+    np.greater(values[1:], values[: len(values) - 1], out=is_new[1:])
+    distinct = values[is_new]
     if len(distinct) <= MAX_BINS:
-        return _between(distinct[:-1], distinct[1:])
+        return _between(distinct[: len(distinct) - 1], distinct[1:])
     ranks = np.arange(1, MAX_BINS) * (len(values) - 1) / MAX_BINS
     low = values[np.floor(ranks).astype(np.intp)]
     above = np.searchsorted(distinct, low, side="right")
@@ -68,55 +77,117 @@ def bin_table(X, categorical, edges=None, sample=None):
     return bins, found
 
 
-@jit
-def fill_bins(column, edges, out):
-    """Byte of each value: a grid of equal cells leads to the few edges that are near it.
+def fill_bins(
+    column: cython.const[cython.double][::1],
+    edges: cython.const[cython.double][::1],
+    out: cython.uchar[::1],
+) -> None:
+    """Fill the byte of each value: a grid of equal cells leads to the few edges that are near it.
 
     The cell grows with the value, for edges and values alike, so an edge in an earlier cell is
-    below the value and an edge in a later cell above it: the search is exact for any grid.
+    below the value and an edge in a later cell above it: the search is exact for any grid. There
+    are at most 255 edges.
     """
-    low, scale = grid(edges)
-    start = np.zeros(CELLS + 1, dtype=np.int32)
-    for edge in edges:
-        start[cell(edge, low, scale) + 1] += 1
-    start = np.cumsum(start)
-    for i in range(len(column)):
+    with cython.nogil:
+        search_column(column, edges, out)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def search_column(
+    column: cython.const[cython.double][::1],
+    edges: cython.const[cython.double][::1],
+    out: cython.uchar[::1],
+) -> cython.void:
+    """Fill the number of edges below each value."""
+    starts = cython.declare(cython.int[2049])
+    # One more than the edges, which no value is above.
+    uppers = cython.declare(cython.double[256])
+    grid = place_grid(edges)
+    count_edges(edges, grid, starts)
+    for edge in range(edges.shape[0]):
+        uppers[edge] = edges[edge]
+    uppers[edges.shape[0]] = INFINITY
+    for i in range(column.shape[0]):
         x = column[i]
         if x != x:
-            out[i] = MISSING
+            out[i] = _MISSING
             continue
-        c = cell(x, low, scale)
-        first, last = start[c], start[c + 1]
-        while first < last:
-            middle = (first + last) >> 1
-            if x > edges[middle]:
-                first = middle + 1
-            else:
-                last = middle
-        out[i] = first
+        c = cell(x, grid)
+        first: cython.int = starts[c]
+        last: cython.int = starts[c + 1]
+        if last - first > 1:
+            out[i] = search(uppers, x, first, last)
+        else:
+            # Without a branch, as none or one edge in a cell is about equally frequent.
+            out[i] = first + (x > uppers[first])
 
 
-@jit
-def grid(edges):
-    """Origin and scale of the cells; a scale of 0 puts everything into the first cell."""
-    if len(edges) < 2:
-        return 0.0, 0.0
-    span = edges[-1] - edges[0]
-    return edges[0], (CELLS - 1) / span if 0.0 < span < np.inf else 0.0
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def place_grid(edges: cython.const[cython.double][::1]) -> Grid:
+    """Return the grid of the edges; a scale of 0 puts everything into the first cell."""
+    if edges.shape[0] < 2:
+        return Grid(0.0, 0.0, 0.0)
+    low = edges[0]
+    span = edges[edges.shape[0] - 1] - low
+    # The difference of two finite edges may be infinite: divided by it, the scale is 0 as well.
+    last = _CELLS - 1.0
+    return Grid(low, last / span if span > 0.0 else 0.0, last)
 
 
-@jit
-def cell(x, low, scale):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def count_edges(
+    edges: cython.const[cython.double][::1], grid: Grid, starts: cython.p_int
+) -> cython.void:
+    """Fill the number of edges in earlier cells, for each cell and for the end."""
+    for c in range(_CELLS + 1):
+        starts[c] = 0
+    for edge in range(edges.shape[0]):
+        starts[cell(edges[edge], grid) + 1] += 1
+    for c in range(_CELLS):
+        starts[c + 1] += starts[c]
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def cell(x: cython.double, grid: Grid) -> cython.Py_ssize_t:
     """Cell of a value, never decreasing in x."""
-    place = (x - low) * scale
-    if not place > 0.0:
-        return np.intp(0)
-    return np.intp(min(place, CELLS - 1.0))
+    place = (x - grid.low) * grid.scale
+    # Written so that it needs no branch, and so that NaN (infinity times 0) is in the first cell.
+    place = place if place > 0.0 else 0.0
+    place = place if place < grid.last else grid.last
+    return cython.cast(cython.Py_ssize_t, place)
 
 
-@jit
-def fill_codes(column, out):
-    """Byte of each category code."""
-    for i in range(len(column)):
-        x = column[i]
-        out[i] = np.uint8(x) if x == x else MISSING
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def search(
+    edges: cython.p_double, x: cython.double, first: cython.int, last: cython.int
+) -> cython.uchar:
+    """Number of edges below a value, which is from `first` to `last`."""
+    while first < last:
+        middle = (first + last) >> 1
+        if x > edges[middle]:
+            first = middle + 1
+        else:
+            last = middle
+    return cython.cast(cython.uchar, first)
+
+
+def fill_codes(column: cython.const[cython.double][::1], out: cython.uchar[::1]) -> None:
+    """Fill the byte of each category code."""
+    missing = cython.cast(cython.double, _MISSING)
+    with cython.nogil:
+        for i in range(column.shape[0]):
+            code = column[i] if column[i] == column[i] else missing
+            # By way of an int: processors convert several at once.
+            out[i] = cython.cast(cython.uchar, cython.cast(cython.int, code))

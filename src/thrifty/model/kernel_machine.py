@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, raise_all
+from thrifty.kernels.threads import blocks, run
 from thrifty.model.base import Frozen, Price, Walk, sealed
 from thrifty.model.encoding import Encoding
 from thrifty.model.file_checks import (
@@ -184,22 +184,14 @@ class KernelMachine(Frozen):
         compute: Callable[[NDArray[np.floating]], Floats],
         width: int,
     ) -> Floats:
-        """Return ``compute(X)``, (n, width), computed block by block, in threads with Numba."""
+        """Return ``compute(X)``, (n, width), computed block by block, in threads."""
         self.check_columns(X)
         out = np.empty((len(X), width))
 
         def fill(first: int, last: int) -> None:
             out[first:last] = compute(X[first:last])
 
-        ranges = [(i, min(i + ROWS_PER_BLOCK, len(X))) for i in range(0, len(X), ROWS_PER_BLOCK)]
-        if len(ranges) < 2 or not find_spec("numba"):
-            for first, last in ranges:
-                fill(first, last)
-        else:
-            # Imported here: a program that scores a few rows never pays for loading Numba.
-            from thrifty.kernels.threads import run
-
-            run(fill, ranges)
+        run(fill, blocks(len(X), ROWS_PER_BLOCK))
         return out
 
 

@@ -182,7 +182,7 @@ def _point(point: CurvePoint) -> dict[str, Any]:
 
 def _provenance(predictor: Predictor, seed: Any, data: Any) -> dict[str, Any]:
     """Return the method, the seed, the hash of the data, and the versions of the packages."""
-    packages = {name: version(name) for name in ("numpy", "scikit-learn", "numba")}
+    packages = {name: version(name) for name in ("numpy", "scikit-learn")}
     return {
         "method": (predictor.provenance or {}).get("method", ""),
         "seed": seed,

@@ -150,6 +150,14 @@ def test_many_training_rows_are_searched_as_few_are():
     np.testing.assert_array_equal(model.run(rows).estimate, expected)
 
 
+def test_the_rows_may_be_stored_column_by_column_and_be_read_only():
+    model, rows = draw_neighbors(3)
+    other = np.asfortranarray(rows)
+    other.setflags(write=False)
+    for ours, theirs in zip(model.run(other), model.run(rows), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 # --- prices, order and unusual values ----------------------------------------------
 
 

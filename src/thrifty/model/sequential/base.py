@@ -257,7 +257,7 @@ class SequentialModel(Frozen):
 def run_row_by_row(model: SequentialModel, X: Floats) -> SequentialStates:
     """Return every step of every row, one `SequentialState` after another.
 
-    This is the reference for the kernels, and their replacement where Numba is not installed.
+    Models without a kernel run this way, and those with one are tested against it.
     """
     states = SequentialStates.empty(len(X), len(model.order))
     for row, values in enumerate(X):

@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.kernels.neighbors import Examples, Rule, Steps, TrainingRows, follow_rows
+from thrifty.kernels.threads import blocks, run
 from thrifty.model.base import sealed
 from thrifty.model.sequential.additive_terms import AdditiveTerms
 from thrifty.model.sequential.audit import audit_neighbors
@@ -27,7 +28,6 @@ from thrifty.model.sequential.base import (
     SequentialState,
     SequentialStates,
     Step,
-    run_row_by_row,
 )
 
 __all__ = ["NeighborState", "Neighbors", "has_positive_margin"]
@@ -202,25 +202,24 @@ class Neighbors(SequentialModel):
         return np.asarray((there - here) ** 2)
 
     def _run(self, X: Floats) -> SequentialStates:
-        """Return every step of every row, by the kernel where Numba is installed."""
-        if not find_spec("numba"):
-            return run_row_by_row(self, X)
-        # Imported here: a program that only walks never has to load Numba.
-        from thrifty.kernels.neighbors import follow_rows
-        from thrifty.kernels.threads import blocks, run
-
+        """Return every step of every row, by the kernel."""
         states = SequentialStates.empty(len(X), len(self.order))
         correct, sizes = np.zeros((2, *states.feature.shape), dtype=np.int64)
         outputs = (states.feature, correct, sizes, states.predicted, states.steps)
-        rule = np.array([self.k, not self.adaptive, self.threshold])
+        rows = TrainingRows(
+            self.coordinates, self.mismatch, _flat(self.row_terms), self.terms.offset, self.labels
+        )
+        rule = Rule(
+            self.order, self.weighted_price, self.group, self.weighted_group_price, self.adaptive,
+            self.k, self.threshold,
+        )  # fmt: skip
 
         def follow(first: int, last: int) -> None:
-            follow_rows(
-                self.coordinates, self.mismatch, self.row_terms, self.labels, self.terms.offset,
-                self.weighted_price, self.group, self.weighted_group_price, self.order, rule,
-                self.to_coordinates(X[first:last]), self.terms.evaluate(X[first:last]),
-                *(output[first:last] for output in outputs),
-            )  # fmt: skip
+            batch = X[first:last]
+            coordinates = np.ascontiguousarray(self.to_coordinates(batch))
+            examples = Examples(coordinates, _flat(self.terms.evaluate(batch)))
+            steps = Steps(*(output[first:last] for output in outputs))
+            follow_rows(rows, rule, examples, steps)
 
         run(follow, blocks(len(X), ROWS_PER_BLOCK))
         taken = sizes > 0
@@ -228,6 +227,12 @@ class Neighbors(SequentialModel):
         # Smoothed as in `NeighborState`.
         states.p_correct[taken] = (correct[taken] + 1) / (sizes[taken] + self.n_scores)
         return states
+
+
+def _flat(terms: Floats) -> Floats:
+    """Return terms (n, d, c) as the kernel reads them, (n, d * c)."""
+    n, d, c = terms.shape
+    return np.ascontiguousarray(terms).reshape(n, d * c)
 
 
 class NeighborState(SequentialState):
