@@ -10,8 +10,10 @@ THRIFTY_OPTIMIZE=0        optimization level; kernels run slower and compile fas
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from pathlib import Path
+from shutil import copyfile
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
@@ -21,6 +23,8 @@ from setuptools.errors import CCompilerError, ExecError, PlatformError
 SOURCE = Path("src")
 KERNELS = SOURCE / "thrifty" / "kernels"
 NOT_COMPILED = {"__init__.py", "threads.py"}
+# Compiled once more for processors with wider vectors; `thrifty.kernels.processor` chooses.
+AVX2 = {"products.py"}
 # What Cython needs in every module with arrays is compiled once, into this one.
 SHARED = "thrifty.kernels._cython"
 
@@ -53,7 +57,7 @@ def compiler_arguments() -> list[str]:
     """Return the flags of the C compiler.
 
     Nothing here depends on the machine that compiles: wheels run on any processor of their
-    platform. Fused multiply-adds are off because they round differently from the plain sums.
+    platform, with the same results. Fused multiply-adds are off because they round differently from the plain sums.
     """
     if os.name == "nt":
         return ["/O2", "/fp:precise"]
@@ -64,18 +68,32 @@ def compiler_arguments() -> list[str]:
 
 
 def extensions() -> list[Extension]:
-    """Return one extension per kernel module, and the one that they share."""
-    arguments = compiler_arguments()
-    link = ["-fsanitize=address,undefined"] if is_set("THRIFTY_SANITIZE") else []
-    found = [Extension(SHARED, [], extra_compile_args=arguments, extra_link_args=link)]
+    """Return one extension per kernel module, those for AVX2, and the one that all share."""
+    found = [extension(SHARED, [])]
     for path in sorted(KERNELS.rglob("*.py")):
-        if path.name in NOT_COMPILED or "import cython" not in path.read_text():
+        if path.name in NOT_COMPILED:
             continue
         name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-        found.append(
-            Extension(name, [str(path)], extra_compile_args=arguments, extra_link_args=link)
-        )
+        found.append(extension(name, [str(path)]))
+        if path.name in AVX2 and is_x86_with_gcc():
+            # The same source under another name.
+            copy = Path("build") / "avx2" / f"{path.stem}_avx2.py"
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copyfile(path, copy)
+            found.append(extension(f"{name}_avx2", [str(copy)], "-mavx2"))
     return found
+
+
+def extension(name: str, sources: list[str], *arguments: str) -> Extension:
+    """Return an extension with the flags of all, and some of its own."""
+    link = ["-fsanitize=address,undefined"] if is_set("THRIFTY_SANITIZE") else []
+    flags = [*compiler_arguments(), *arguments]
+    return Extension(name, sources, extra_compile_args=flags, extra_link_args=link)
+
+
+def is_x86_with_gcc() -> bool:
+    """Return whether the compiler understands -mavx2."""
+    return platform.machine() in ("x86_64", "AMD64") and os.name != "nt"
 
 
 setup(

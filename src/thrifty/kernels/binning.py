@@ -15,13 +15,13 @@ from thrifty.kernels.threads import blocks, run
 __all__ = ["MAX_BINS", "MISSING", "bin_table", "find_edges"]
 
 MAX_BINS = 255
-MISSING = 255
+# Compiled, this is an enum in the .pxd: C code reads no Python objects.
+if not cython.compiled:  # pragma: no branch
+    MISSING = 255
 # Edges of a long column come from a sample: more rows would move an edge by less than a bin.
 SAMPLE = 100_000
 COLUMNS_PER_BLOCK = 8
 
-# Compiled code reads C variables, which Python does not see.
-_MISSING = cython.declare(cython.uchar, 255)
 _CELLS = cython.declare(cython.int, 2048)
 INFINITY = cython.declare(cython.double, float("inf"))
 
@@ -112,7 +112,7 @@ def search_column(
     for i in range(column.shape[0]):
         x = column[i]
         if x != x:
-            out[i] = _MISSING
+            out[i] = MISSING
             continue
         c = cell(x, grid)
         first: cython.int = starts[c]
@@ -185,7 +185,7 @@ def search(
 
 def fill_codes(column: cython.const[cython.double][::1], out: cython.uchar[::1]) -> None:
     """Fill the byte of each category code."""
-    missing = cython.cast(cython.double, _MISSING)
+    missing = cython.cast(cython.double, MISSING)
     with cython.nogil:
         for i in range(column.shape[0]):
             code = column[i] if column[i] == column[i] else missing

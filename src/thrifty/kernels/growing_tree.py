@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import cython
 import numpy as np
+from cython.cimports.thrifty.kernels.binning import MISSING
 from cython.cimports.thrifty.kernels.node_rows import (
-    MISSING,
     Rows,
     Span,
     Table,

@@ -12,9 +12,11 @@ Prices are charged per model (`due`: one price per feature, paid by the first sp
 from __future__ import annotations
 
 import cython
+from cython.cimports.thrifty.kernels.binning import MISSING
 from cython.cimports.thrifty.kernels.growth import Candidates, Growth, Prices, Targets, Tree
 from cython.cimports.thrifty.kernels.histogram import add_rows, subtract
 from cython.cimports.thrifty.kernels.splits import (
+    COUNT_BITS,
     best_cut,
     best_subset,
     category_order,
@@ -22,10 +24,6 @@ from cython.cimports.thrifty.kernels.splits import (
 )
 
 __all__ = ["advance", "expand", "plant"]
-
-_COUNT_BITS = cython.declare(cython.int, 22)
-_COUNT_MASK = cython.declare(cython.longlong, (1 << 22) - 1)
-_MISSING = cython.declare(cython.int, 255)
 
 
 def plant(growth: Growth):
@@ -50,8 +48,8 @@ def make_root(growth: Growth, tree: Tree, targets: Targets, prices: Prices) -> c
         growth.candidates.total[0, plane] = total
     if targets.quanta.shape[0] == 1:
         packed = growth.candidates.total[0, 0]
-        growth.candidates.total[0, 0] = packed >> _COUNT_BITS
-        growth.candidates.total[0, 1] = packed & _COUNT_MASK
+        growth.candidates.total[0, 0] = packed >> COUNT_BITS
+        growth.candidates.total[0, 1] = packed & ((1 << COUNT_BITS) - 1)
     tree.nodes = tree.slots = 1
     tree.left[0], tree.depth[0], tree.slot[0] = -1, 0, 0
     tree.first[0], tree.last[0] = 0, n
@@ -304,13 +302,13 @@ def fill_table(
         for k in range(place):
             growth.tree.goes_left[node, order[k]] = 1
             weight += unpack(candidates.hist, slot, feature, order[k]).weight
-        if unpack(candidates.hist, slot, feature, _MISSING).weight == 0:
+        if unpack(candidates.hist, slot, feature, MISSING).weight == 0:
             # Where no value is missing in training, a missing one follows the majority.
-            growth.tree.goes_left[node, _MISSING] = 2 * weight > candidates.total[node, 1]
+            growth.tree.goes_left[node, MISSING] = 2 * weight > candidates.total[node, 1]
     else:
         for b in range(place + 1):
             growth.tree.goes_left[node, b] = 1
-        growth.tree.goes_left[node, _MISSING] = candidates.missing_left[node, feature]
+        growth.tree.goes_left[node, MISSING] = candidates.missing_left[node, feature]
 
 
 @cython.cfunc
@@ -389,7 +387,7 @@ def sum_left(
     width = growth.table.width[feature]
     candidates.total[left, 0] = candidates.total[left, 1] = 0
     for b in range(256):
-        if growth.tree.goes_left[node, b] and (b < width or b == _MISSING):
+        if growth.tree.goes_left[node, b] and (b < width or b == MISSING):
             here = unpack(candidates.hist, slot, feature, b)
             candidates.total[left, 0] += here.target
             candidates.total[left, 1] += here.weight

@@ -16,16 +16,14 @@ import math
 
 import cython
 import numpy as np
-
-from thrifty.kernels.splits import COUNT_BITS
+from cython.cimports.thrifty.kernels.binning import MISSING
+from cython.cimports.thrifty.kernels.splits import COUNT_BITS
 
 __all__ = ["add_rows", "add_values", "node_sums", "quantize", "subtract"]
 
 SUM_BITS = 40  # of the packed sum's 42 bits: one for the sign, one for the rounding of each row
 WIDE_BITS = 61
 
-_COUNT_BITS = cython.declare(cython.int, 22)
-_MISSING = cython.declare(cython.int, 255)
 # A number below 2^51 that this is added to, and taken from again, is rounded to a whole one, ties
 # to even.
 _ROUND = cython.declare(cython.double, 1.5 * 2.0**52)
@@ -64,7 +62,7 @@ def pack(target: cython.const[cython.double][::1], unit: cython.double, out: cyt
     with cython.nogil:
         for i in range(target.shape[0]):
             rounded = (target[i] / unit + _ROUND) - _ROUND
-            out[i] = (cython.cast(cython.longlong, rounded) << _COUNT_BITS) + 1
+            out[i] = (cython.cast(cython.longlong, rounded) << COUNT_BITS) + 1
 
 
 @cython.ccall
@@ -92,7 +90,7 @@ def add_rows(
             feature = features[k]
             for b in range(width[feature]):
                 hist[slot, plane, feature, b] = 0
-            hist[slot, plane, feature, _MISSING] = 0
+            hist[slot, plane, feature, MISSING] = 0
         k = begin
         # Four features a pass: row number and quantum are loaded once for the four.
         while k + 4 <= end:
@@ -167,7 +165,7 @@ def subtract(
             feature = features[k]
             for b in range(width[feature]):
                 hist[large, plane, feature, b] -= hist[small, plane, feature, b]
-            hist[large, plane, feature, _MISSING] -= hist[small, plane, feature, _MISSING]
+            hist[large, plane, feature, MISSING] -= hist[small, plane, feature, MISSING]
 
 
 def node_sums(

@@ -1,6 +1,3 @@
-cdef enum:
-    MISSING = 255
-
 cdef struct Span:
     Py_ssize_t low
     Py_ssize_t high

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import cython
 import numpy as np
+from cython.cimports.thrifty.kernels.binning import MISSING
 
 __all__ = ["HALF", "MASK", "Rows", "Table", "Tally"]
 
@@ -22,10 +23,6 @@ MASK = (1 << HALF) - 1
 
 # Up to here a node reads the table by rows: all features of a row lie together.
 SMALL = cython.declare(cython.Py_ssize_t, 512)
-
-# Compiled, this is an enum in the .pxd: C code reads no Python objects.
-if not cython.compiled:  # pragma: no branch
-    MISSING = 255
 
 # The first and the last bin of a node but the missing one, and whether a value is missing.
 Span = cython.struct(low=cython.Py_ssize_t, high=cython.Py_ssize_t, gaps=cython.bint)

@@ -1,3 +1,6 @@
+cpdef enum:
+    COUNT_BITS = 22
+
 cdef struct Sums:
     long long target
     long long weight

@@ -7,14 +7,14 @@ they are the same for every threshold of a feature.
 from __future__ import annotations
 
 import cython
+from cython.cimports.thrifty.kernels.binning import MISSING
 
 __all__ = ["COUNT_BITS", "best_cut", "best_subset", "unpack"]
 
 # A histogram with one plane holds the target above this many bits of count, see `histogram`.
-COUNT_BITS = 22
-_COUNT_BITS = cython.declare(cython.int, 22)
-_COUNT_MASK = cython.declare(cython.longlong, (1 << 22) - 1)
-_MISSING = cython.declare(cython.int, 255)
+# Compiled, this is an enum in the .pxd: C code reads no Python objects.
+if not cython.compiled:  # pragma: no branch
+    COUNT_BITS = 22
 # A split is worth a division only if it may beat the best so far; this much is left for rounding.
 _SLACK = cython.declare(cython.double, 1.0 - 1e-12)
 
@@ -38,7 +38,7 @@ def unpack(
     if hist.shape[1] == 2:
         return Sums(hist[slot, 0, feature, b], hist[slot, 1, feature, b])
     packed = hist[slot, 0, feature, b]
-    return Sums(packed >> _COUNT_BITS, packed & _COUNT_MASK)
+    return Sums(packed >> COUNT_BITS, packed & ((1 << COUNT_BITS) - 1))
 
 
 # The node whose splits are rated: its sums, the squared target per weight, the lightest leaf.
@@ -98,7 +98,7 @@ def best_cut(
     lightest: cython.longlong,
 ) -> Cut:
     """Best split of an ordered feature of `width` bins."""
-    missing = unpack(hist, slot, feature, _MISSING)
+    missing = unpack(hist, slot, feature, MISSING)
     node = node_of(total, total_weight, lightest)
     best = Cut(0.0, -1, False)
     left: cython.longlong = 0

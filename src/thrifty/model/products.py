@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.kernels.products import add_products, add_squared_distances
+from thrifty.kernels.processor import fastest
 
 __all__ = ["dot_products", "squared_distances", "weighted_sums"]
 
 Floats = NDArray[np.float64]
+kernels = fastest("products")
 
 
 def squared_distances(X: Floats, V: Floats) -> Floats:
@@ -23,7 +24,7 @@ def squared_distances(X: Floats, V: Floats) -> Floats:
     array([[25.,  1.]])
     """
     out = np.zeros((len(X), len(V)))
-    add_squared_distances(_as_table(X), _as_table(V.T), out)
+    kernels.add_squared_distances(_as_table(X), _as_table(V.T), out)
     return out
 
 
@@ -38,7 +39,7 @@ def dot_products(X: Floats, V: Floats) -> Floats:
     array([[11.,  1.]])
     """
     out = np.zeros((len(X), len(V)))
-    add_products(_as_table(X), _as_table(V.T), out)
+    kernels.add_products(_as_table(X), _as_table(V.T), out)
     return out
 
 
@@ -59,7 +60,7 @@ def weighted_sums(values: Floats, coefficients: Floats, start: Floats) -> Floats
     array([[11.5]])
     """
     out = np.tile(start, (len(values), 1))
-    add_products(_as_table(values), _as_table(coefficients), out)
+    kernels.add_products(_as_table(values), _as_table(coefficients), out)
     return out
 
 

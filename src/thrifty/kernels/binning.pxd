@@ -1,0 +1,2 @@
+cpdef enum:
+    MISSING = 255
