@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
-from thrifty.kernels.descent import follow
+from thrifty.kernels.binned_descent import follow
 from thrifty.kernels.hist_tree import Growth
 from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.losses import Loss
@@ -91,7 +91,7 @@ class ValidationTracker:
         """Send the rows down a grown tree whose nodes add `values` to one output."""
         count = follow(
             self.bins, growth.left, growth.feature, growth.goes_left,
-            self._leaves, self.used, self._changed,
+            self._leaves, self.used.view(np.uint8), self._changed,
         )  # fmt: skip
         self.raw[output] += values[self._leaves]
         # Few rows read anything new after the first trees, so only their bills are computed.

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from thrifty.model.base import Price
 from thrifty.model.encoding import Encoding
-from thrifty.model.forest.descent import descend
 from thrifty.model.forest.forest import Forest
 from thrifty.model.products import weighted_sums
 
@@ -156,12 +155,8 @@ class TreeInputs:
 
     def read(self, X: NDArray[np.floating], rows: Rows) -> Floats:
         """Return the values of the trees, (len(rows), q)."""
-        forest, batch = self._forest, X[rows]
-        if len(rows) == 1:  # a walk never has to load Numba
-            leaves = descend(forest.nodes, forest.subsets, forest.roots, batch)
-        else:
-            leaves = forest.leaves(batch)
-        return np.asarray(forest.values[leaves.T, 0])
+        leaves = self._forest.leaves(X[rows])
+        return np.asarray(self._forest.values[leaves.T, 0])
 
     def used(self, X: NDArray[np.floating], rows: Rows) -> NDArray[np.bool_]:
         """Return which features each row reads on its way down the trees."""
