@@ -35,7 +35,7 @@ def test_leaves_are_those_of_a_plain_descent(categorical, n, missing):
         nodes, subsets, roots = draw_forest(seed, 20 if seed % 2 else 5, categorical=categorical)
         X = draw_rows(seed, n, categorical, missing)
         leaves = np.empty((len(roots), n), dtype=np.int32)
-        descend(nodes, subsets, roots, X, leaves)
+        descend(nodes, subsets, roots, X, 100, leaves)
         for root, row in zip(roots, leaves, strict=True):
             assert row.tolist() == [plain_walk(nodes, subsets, root, x)[0] for x in X]
 
@@ -60,14 +60,13 @@ def test_outputs_and_features_are_those_of_a_plain_descent(width, dtype):
         assert used == read
 
 
-def test_rows_beyond_the_first_block_find_their_leaves_too():
+def test_the_size_of_a_block_changes_nothing():
     nodes, subsets, roots = draw_forest(0)
-    X = draw_rows(0, 2100)
-    leaves = np.empty((len(roots), 2100), dtype=np.int32)
-    descend(nodes, subsets, roots, X, leaves)
-    for row in (0, 2047, 2048, 2099):
-        due = [plain_walk(nodes, subsets, root, X[row])[0] for root in roots]
-        assert leaves[:, row].tolist() == due
+    X = draw_rows(0, 30)
+    once, blockwise = np.empty((2, len(roots), 30), dtype=np.int32)
+    descend(nodes, subsets, roots, X, 30, once)
+    descend(nodes, subsets, roots, X, 9, blockwise)
+    np.testing.assert_array_equal(once, blockwise)
 
 
 def children(threshold, feature, values, subset=()):
@@ -76,7 +75,7 @@ def children(threshold, feature, values, subset=()):
     nodes[0] = (threshold, 1, feature)
     subsets = np.array(subset, dtype=np.uint64).reshape(-1, 4)
     leaves = np.empty((1, len(values)), dtype=np.int32)
-    descend(nodes, subsets, np.zeros(1, np.int64), np.array(values)[:, np.newaxis], leaves)
+    descend(nodes, subsets, np.zeros(1, np.int64), np.array(values)[:, np.newaxis], 100, leaves)
     return leaves[0].tolist()
 
 
@@ -108,7 +107,7 @@ def test_compiled_and_not_the_forest_is_the_same(width, categorical, missing):
     def run(module, dtype, n, words):
         X = draw_rows(2, n, categorical, missing).astype(dtype)
         leaves = np.empty((len(roots), n), dtype=np.int32)
-        module.descend(nodes, subsets, roots, X, leaves)
+        module.descend(nodes, subsets, roots, X, 8, leaves)
         raw, bits = np.zeros((n, 3)), np.zeros((n, words), dtype=np.uint64)
         paths = path_bits(nodes, roots, 2)[:, :words].copy()
         module.run_forest(nodes, subsets, roots, outputs, values, paths, X, raw, bits)
@@ -119,13 +118,20 @@ def test_compiled_and_not_the_forest_is_the_same(width, categorical, missing):
     agree("descent", lambda module: run(module, np.float32, 3, 0))
 
 
-def test_compiled_and_not_wide_tables_are_not_searched_for_missing_values():
-    nodes, subsets, roots = draw_forest(1, n_trees=2)
+def test_compiled_and_not_one_row_goes_down_large_trees():
+    # There are too few rows to fetch the trees, and too many columns to look for missing values.
+    nodes, subsets, roots = draw_forest(1, n_trees=2, depth=9)
+    assert roots[1] > 64
+    outputs, values = np.zeros(2, dtype=np.int64), np.ones((len(nodes), 1))
 
     def run(module):
-        leaves = np.empty((2, 5), dtype=np.int32)
-        module.descend(nodes, subsets, roots, draw_rows(2, 5, missing=0.0), leaves)
-        return leaves
+        X, raw, words = draw_rows(2, 1, missing=0.0), np.zeros((1, 0)), np.zeros((1, 2), np.uint64)
+        paths = path_bits(nodes, roots, 2)
+        module.run_forest(nodes, subsets, roots, outputs, values, paths, X, raw, words)
+        scores = np.zeros((1, 1))
+        none = np.zeros((1, 0), np.uint64)
+        module.run_forest(nodes, subsets, roots, outputs, values, paths, X, scores, none)
+        return words, scores
 
     agree("descent", run)
 

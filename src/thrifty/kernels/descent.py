@@ -16,7 +16,7 @@ import numpy as np
 __all__ = ["descend", "run_forest", "run_short_circuit"]
 
 real = cython.fused_type(cython.float, cython.double)
-word = cython.fused_type(cython.double, cython.ulonglong)
+cell = cython.fused_type(cython.double, cython.ulonglong)
 Node = cython.struct(threshold=cython.double, child=cython.int, feature=cython.int)
 
 
@@ -201,7 +201,7 @@ def fetch_nodes(
 @cython.nogil
 @cython.exceptval(check=False)
 def fetch_rows(
-    table: cython.const[word][:, ::1],
+    table: cython.const[cell][:, ::1],
     roots: cython.const[cython.longlong][::1],
     tree: cython.Py_ssize_t,
     rows: cython.Py_ssize_t,
@@ -224,20 +224,21 @@ def descend(
     subsets: cython.const[cython.ulonglong][:, ::1],
     roots: cython.const[cython.longlong][::1],
     X: cython.const[real][:, ::1],
+    block: cython.Py_ssize_t,
     out: cython.int[:, ::1],
 ):
-    """Leaf that each row reaches in each tree, (trees, n)."""
+    """Leaf that each row reaches in each tree, (trees, n), in blocks that stay in the cache."""
     n = X.shape[0]
-    first: cython.Py_ssize_t
+    first: cython.Py_ssize_t = 0
     tree: cython.Py_ssize_t
     with cython.nogil:
         missing = may_be_missing(X, roots.shape[0])
-        # In blocks that stay in the cache while all trees pass over them.
-        for first in range(0, n, 2048):
-            last = min(first + 2048, n)
+        while first < n:
+            last = min(first + block, n)
             for tree in range(roots.shape[0]):
                 out[tree, first] = fetch_nodes(nodes, roots, tree, last - first)
                 find_leaves(nodes, subsets, missing, roots[tree], X, first, last, out, tree)
+            first = last
 
 
 def run_forest(
@@ -279,15 +280,14 @@ def add_outputs(
     raw: cython.double[:, ::1],
 ) -> cython.void:
     """A tree with one value adds it to its own output, one with a row of values adds the row."""
-    width = values.shape[1]
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
-    if width == 1:
+    if values.shape[1] == 1:
         for i in range(raw.shape[0]):
             raw[i, output] += values[leaves[0, i], 0]
     else:
         for i in range(raw.shape[0]):
-            for k in range(width):
+            for k in range(values.shape[1]):
                 raw[i, k] += values[leaves[0, i], k]
 
 
@@ -300,15 +300,14 @@ def add_paths(
     words: cython.ulonglong[:, ::1],
 ) -> cython.void:
     """Add the features on the way to the leaf of each row."""
-    width = words.shape[1]
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
-    if width == 1:
+    if words.shape[1] == 1:
         for i in range(words.shape[0]):
             words[i, 0] |= paths[leaves[0, i], 0]
     else:
         for i in range(words.shape[0]):
-            for k in range(width):
+            for k in range(words.shape[1]):
                 words[i, k] |= paths[leaves[0, i], k]
 
 

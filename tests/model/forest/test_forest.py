@@ -120,7 +120,7 @@ def test_results_do_not_depend_on_threads_or_memory_order(monkeypatch):
     plain = results(forest, X)
     assert_same(plain, results(forest, np.asfortranarray(X)))
     assert_same(plain, results(forest, np.hstack([X, X])[:, : X.shape[1]]))
-    monkeypatch.setattr(forest_module, "ROWS_PER_BLOCK", 10)
+    monkeypatch.setattr(forest_module, "MAX_ROWS", 10)
     with threads(3):
         assert_same(plain, results(forest, X))
 

@@ -32,8 +32,10 @@ from thrifty.model.links import apply_link
 __all__ = ["Forest"]
 
 ARRAYS = ("nodes", "values", "roots", "outputs", "base", "subsets")
-# A block of rows stays in the processor's cache while all trees pass over it.
-ROWS_PER_BLOCK = 2048
+# A block of rows stays in the processor's cache while all trees pass over it. Each block brings all
+# trees there anew, so blocks must not be too small; nor too large, as threads share them out.
+BYTES_PER_BLOCK = 2**20
+MIN_ROWS, MAX_ROWS = 512, 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +162,7 @@ class Forest(Frozen):
         """Return the leaf of each row in each tree from tree `first` on, (trees, n)."""
         roots = self.roots[first:]
         leaves = np.empty((len(roots), len(X)), dtype=np.int32)
-        descend(self.nodes, self.subsets, roots, sealed(X), leaves)
+        descend(self.nodes, self.subsets, roots, sealed(X), _rows_per_block(X), leaves)
         return leaves
 
     def prefix(self, trees: int) -> Forest:
@@ -261,7 +263,13 @@ class Forest(Frozen):
                 table[rows], raw[rows], words[rows],
             )  # fmt: skip
 
-        run(run_block, blocks(len(X), ROWS_PER_BLOCK))
+        run(run_block, blocks(len(X), _rows_per_block(X)))
         if self.link in ("mean", "vote"):
             raw /= max(len(self.roots), 1)
         return raw, words
+
+
+def _rows_per_block(X: NDArray[np.floating]) -> int:
+    """Return how many rows of a table all trees should pass over at a time."""
+    rows = BYTES_PER_BLOCK // max(X.itemsize * X.shape[1], 1)
+    return min(max(rows, MIN_ROWS), MAX_ROWS)
