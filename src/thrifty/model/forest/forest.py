@@ -271,5 +271,5 @@ class Forest(Frozen):
 
 def _rows_per_block(X: NDArray[np.floating]) -> int:
     """Return how many rows of a table all trees should pass over at a time."""
-    rows = BYTES_PER_BLOCK // max(X.itemsize * X.shape[1], 1)
+    rows: int = BYTES_PER_BLOCK // max(X.itemsize * X.shape[1], 1)
     return min(max(rows, MIN_ROWS), MAX_ROWS)
