@@ -33,7 +33,7 @@ Case = tuple[str, Callable[[], object]]
 def boosted_trees() -> Iterator[Case]:
     """Yield cases of binning, growing and following boosted trees."""
     from thrifty import Prices
-    from thrifty.kernels.descent import follow
+    from thrifty.kernels.binned_descent import follow
     from thrifty.learn.binned import Binned
     from thrifty.learn.boosting.grower import Grower
     from thrifty.learn.purchases import Purchases

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 
 from thrifty import Predictor
 from thrifty.bundle import archive
-from thrifty.checks import LawError, law_damage, law_files, law_uncompiled
+from thrifty.checks import LawError, law_damage, law_files
 from thrifty.errors import BundleError
 from thrifty.model import Forest
-from thrifty.model.forest import forest
 
 
 def saving(change):
@@ -95,29 +92,3 @@ def test_a_loader_that_stumbles_over_damage_is_caught(honest, numbers, monkeypat
     monkeypatch.setattr("thrifty.checks.files.load", stumble)
     with pytest.raises(LawError, match="KeyError: 'header'"):
         law_damage(honest, numbers)
-
-
-def test_plain_code_that_adds_in_another_order_is_caught(bend_model, next_bit, numbers) -> None:
-    def score(self, X):
-        scores = Forest.score(self, X)
-        if not forest.find_spec("numba"):
-            scores[1] = next_bit(scores[1])
-        return scores
-
-    with pytest.raises(LawError, match="scores without kernels of row 1"):
-        law_uncompiled(bend_model(score=score), numbers)
-
-
-def test_plain_code_that_reads_another_feature_is_caught(bend_model, frame) -> None:
-    def used(self, X):
-        used = Forest.used(self, X)
-        used[3:] &= bool(forest.find_spec("numba"))
-        return used
-
-    with pytest.raises(LawError, match="used without kernels of row 3"):
-        law_uncompiled(bend_model(used=used), frame)
-
-
-def test_the_kernels_are_used_again_afterwards(honest, numbers) -> None:
-    law_uncompiled(honest, numbers)
-    assert forest.find_spec is find_spec

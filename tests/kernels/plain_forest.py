@@ -33,17 +33,18 @@ def draw_forest(seed, n_trees=5, depth=4, categorical=False):
         roots.append(len(nodes))
         nodes.append(None)
         grow(roots[-1], 0)
-    subsets = rng.integers(0, 2**64, size=(3, 4), dtype=np.uint64) if categorical else None
-    return np.array(nodes, dtype=NODE), subsets, np.array(roots)
+    subsets = rng.integers(0, 2**64, size=(3 if categorical else 0, 4), dtype=np.uint64)
+    # Uncompiled kernels need a field as an attribute.
+    return np.array(nodes, dtype=NODE).view(np.recarray), subsets, np.array(roots)
 
 
-def draw_rows(seed, n, categorical=False):
+def draw_rows(seed, n, categorical=False, missing=0.2):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, N_FEATURES))
     if categorical:
         # Codes, what is no code, and fractions.
         X[:, 1::2] = rng.choice([0.0, 1.0, 63.0, 64.0, 255.0, 256.0, -1.0, 0.5], X[:, 1::2].shape)
-    X[rng.random(X.shape) < 0.2] = np.nan
+    X[rng.random(X.shape) < missing] = np.nan
     return X
 
 

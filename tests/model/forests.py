@@ -92,21 +92,26 @@ def draw_table(rng, shape, rows=37, dtype=np.float64, missing=0.15):
     return X.astype(dtype)
 
 
+def next_node(forest, place, x):
+    """Return the child to which the split at `place` sends one row."""
+    node = forest.nodes[place]
+    value = float(x[int(node["feature"]) & INDEX])
+    if np.isnan(value):
+        left = bool(node["feature"] & MISSING_LEFT)
+    elif node["feature"] & CATEGORICAL:
+        word = int(forest.subsets[int(node["threshold"])][int(value) // 64])
+        left = bool(word >> int(value) % 64 & 1)
+    else:
+        left = value <= node["threshold"]
+    return int(node["child"]) + (not left)
+
+
 def descend_plainly(forest, root, x):
     """Return the leaf of one row in one tree, and the features read on the way."""
     place, read = int(root), set()
     while forest.nodes["child"][place] != place:
-        node = forest.nodes[place]
-        feature, value = int(node["feature"]) & INDEX, float(x[int(node["feature"]) & INDEX])
-        read.add(feature)
-        if np.isnan(value):
-            left = bool(node["feature"] & MISSING_LEFT)
-        elif node["feature"] & CATEGORICAL:
-            word = int(forest.subsets[int(node["threshold"])][int(value) // 64])
-            left = bool(word >> int(value) % 64 & 1)
-        else:
-            left = value <= node["threshold"]
-        place = int(node["child"]) + (not left)
+        read.add(int(forest.nodes["feature"][place]) & INDEX)
+        place = next_node(forest, place, x)
     return place, read
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from thrifty.checks.bills import law_bills, law_free, law_penalty, law_receipts, law_scale
 from thrifty.checks.cases import Case, Rows, make_cases, make_large_case
-from thrifty.checks.files import law_damage, law_files, law_uncompiled
+from thrifty.checks.files import law_damage, law_files
 from thrifty.checks.paths import law_path, law_score
 from thrifty.checks.scikit_learn import check_sklearn
 from thrifty.checks.threads import law_threads
@@ -47,7 +47,6 @@ __all__ = [
     "law_scale",
     "law_score",
     "law_threads",
-    "law_uncompiled",
     "law_unused",
     "law_walks",
     "laws",
@@ -66,7 +65,6 @@ _LAWS = (
     law_free,
     law_files,
     law_damage,
-    law_uncompiled,
     law_score,
 )
 

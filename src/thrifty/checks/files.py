@@ -1,10 +1,7 @@
-"""Law 4: a file restores every bit or is refused; predictions without kernels are the same bits."""
+"""Law 4: a file restores every bit or is refused."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,10 +11,10 @@ import numpy as np
 from thrifty.bundle import load
 from thrifty.checks.batch_outputs import BatchOutputs, same_model
 from thrifty.checks.cases import Case
-from thrifty.checks.verdict import LawError, law, require, same
+from thrifty.checks.verdict import LawError, law, require
 from thrifty.errors import BundleError
 
-__all__ = ["law_damage", "law_files", "law_uncompiled"]
+__all__ = ["law_damage", "law_files"]
 
 N_CHANGED_BYTES = 40
 N_CUTS = 10
@@ -69,32 +66,3 @@ def law_damage(estimator: Any, case: Case) -> None:
             except BundleError:
                 continue
             raise LawError(f"a file {what} is loaded as if nothing were wrong")
-
-
-@law("batch predictions without the compiled kernels are the same bits")
-def law_uncompiled(estimator: Any, case: Case) -> None:
-    """Compare the compiled kernels with the NumPy code that runs where Numba is not installed."""
-    fitted = case.fit(estimator)
-    model, X = fitted.model_, fitted.schema_.encode(case.test_table)
-    scores, used = model.score(X), model.used(X)
-    with _without_numba():
-        same("scores without kernels", scores, model.score(X))
-        same("used without kernels", used, model.used(X))
-
-
-@contextmanager
-def _without_numba() -> Iterator[None]:
-    """Make the frozen models believe that Numba is not installed."""
-    modules = [
-        module
-        for name, module in list(sys.modules.items())
-        if name.startswith("thrifty.model.") and hasattr(module, "find_spec")
-    ]
-    finders = [module.find_spec for module in modules]
-    try:
-        for module in modules:
-            vars(module)["find_spec"] = lambda name: None
-        yield
-    finally:
-        for module, finder in zip(modules, finders, strict=True):
-            vars(module)["find_spec"] = finder

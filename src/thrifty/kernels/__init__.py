@@ -10,7 +10,8 @@ never depends on the number of threads.
 `histogram`, `splits`        sums per bin in fixed point; the best split of one histogram
 `hist_tree`                  growing a regression tree best-first, with feature prices
 `minimax`, `deep_tree`       impurity of the worse child; growing a tree of BudgetRF
-`descent`, `short_circuit`   scoring a forest; scoring it only until the answer is settled
+`descent`                    scoring a forest, whole or only until the answer is settled
+`binned_descent`             sending binned rows down a tree that has just been grown
 `neighbors`, `products`      FMCC's nearest rows; kernel values of support vector machines
 `lambdarank`                 gradients of the ranking loss
 `closure`                    maximum closure by minimum cut, for pruning forests (a subpackage)

@@ -3,7 +3,7 @@
 A frozen model is a set of read-only arrays that knows features by position. It scores batches
 (`Frozen.score`), says which features each row read (`Frozen.used`), and follows one example that
 buys its features one after another (`Frozen.walk`). All three agree to the bit. Reading, walking
-and scoring need numpy only; the compiled kernels make batches fast.
+and scoring need only NumPy and the compiled kernels of Thrifty.
 
 - ``base``: the interfaces `Frozen` and `Walk`, and models inside models.
 - ``forest``: `Forest`, sums, averages and votes of trees. ``short_circuit``: `ShortCircuit`, a

@@ -1,4 +1,4 @@
-"""Forests score tables: kernels, the NumPy version and a plain descent agree."""
+"""Forests score tables as a plain descent does."""
 
 from __future__ import annotations
 
@@ -35,12 +35,6 @@ def shape(request):
     return SHAPES[request.param]
 
 
-@pytest.fixture
-def no_numba(monkeypatch):
-    """Make the forest believe that Numba is not installed."""
-    return lambda: monkeypatch.setattr(forest_module, "find_spec", lambda name: None)
-
-
 def results(forest, X):
     """Return what all methods of a forest that take a table return for X."""
     return {
@@ -63,18 +57,12 @@ def assert_same(a, b):
         np.testing.assert_array_equal(a[name], b[name], err_msg=name)
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.15])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_kernels_equal_the_numpy_version_to_the_bit(shape, dtype, no_numba):
-    rng = np.random.default_rng(0)
-    forest, X = draw_forest(rng, shape), draw_table(rng, shape, dtype=dtype)
-    by_kernel = results(forest, X)
-    no_numba()
-    assert_same(by_kernel, results(forest, X))
-
-
-def test_leaves_and_used_features_equal_a_plain_descent(shape):
+def test_leaves_and_used_features_equal_a_plain_descent(shape, dtype, missing):
     rng = np.random.default_rng(1)
-    forest, X = draw_forest(rng, shape), draw_table(rng, shape)
+    forest = draw_forest(rng, shape)
+    X = draw_table(rng, shape, dtype=dtype, missing=missing)
     leaves, used = leaves_and_used(forest, X)
     np.testing.assert_array_equal(forest.leaves(X), leaves)
     np.testing.assert_array_equal(forest.leaves(X, first=5), leaves[5:])
@@ -132,7 +120,7 @@ def test_results_do_not_depend_on_threads_or_memory_order(monkeypatch):
     plain = results(forest, X)
     assert_same(plain, results(forest, np.asfortranarray(X)))
     assert_same(plain, results(forest, np.hstack([X, X])[:, : X.shape[1]]))
-    monkeypatch.setattr(forest_module, "ROWS_PER_BLOCK", 10)
+    monkeypatch.setattr(forest_module, "MAX_ROWS", 10)
     with threads(3):
         assert_same(plain, results(forest, X))
 
@@ -161,10 +149,7 @@ def test_a_prefix_is_the_forest_of_the_first_trees(trees, shape):
     assert_same(results(prefix, X), results(rebuilt, X))
 
 
-@pytest.mark.parametrize("numba", [True, False])
-def test_a_constant_forest_predicts_its_base_and_reads_nothing(numba, no_numba):
-    if not numba:
-        no_numba()
+def test_a_constant_forest_predicts_its_base_and_reads_nothing():
     forest = Forest.constant([2.5], "sum", n_features=3)
     X = np.full((4, 3), np.nan)
     assert forest.score(X).tolist() == [2.5] * 4
@@ -188,12 +173,9 @@ def test_features_are_those_that_a_split_reads():
     assert forest.features.tolist() == [4]
 
 
-@pytest.mark.parametrize("numba", [True, False])
 @pytest.mark.parametrize("X", [np.zeros((3, 6)), np.zeros((3, 8)), np.zeros(7)], ids=str)
-def test_a_table_of_the_wrong_width_is_refused(X, numba, no_numba):
+def test_a_table_of_the_wrong_width_is_refused(X):
     forest = draw_forest(np.random.default_rng(0), Shape())
-    if not numba:
-        no_numba()
     for method in (forest.score, forest.used, forest.raw, forest.score_and_used):
         with pytest.raises(ValueError, match="the model reads 7 columns, got shape"):
             method(X)

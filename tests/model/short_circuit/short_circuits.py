@@ -6,11 +6,12 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-from forests import Shape, draw_forest, draw_table
+from forests import Shape, draw_forest, draw_table, next_node
 from hypothesis import strategies as st
 
 from thrifty.model import Forest
-from thrifty.model.forest.nodes import empty_nodes
+from thrifty.model.forest.nodes import INDEX, empty_nodes
+from thrifty.model.short_circuit.bounds import is_settled
 
 CLASSES = ("sigmoid", "binary hinge", "hinge", "softmax", "mean", "vote")
 SEEDS = st.integers(0, 2**32 - 1)
@@ -53,3 +54,32 @@ def stumps(values, link, outputs=None, base=None, features=None):
 def every_row(d):
     """Return all rows of d signs, (2 ** d, d)."""
     return np.array(list(product([-1.0, 1.0], repeat=d)))
+
+
+def output_range(model, places):
+    """Return the smallest and largest outputs (k,) while the trees stand at nodes `places`."""
+    forest, bounds = model.forest, model.bounds
+    least, most = bounds.start.copy()
+    wide = forest.values.shape[1] > 1
+    for root, place, output in zip(forest.roots, places, forest.outputs, strict=True):
+        to = slice(None) if wide else slice(output, output + 1)
+        least[to] += bounds.low[place] - bounds.low[root]
+        most[to] += bounds.high[place] - bounds.high[root]
+    return least, most
+
+
+def stop_plainly(model, x):
+    """Send one row down until it is settled: nodes of its trees, features, bounds of output 0."""
+    nodes, bought = model.forest.nodes, set()
+    places = model.forest.roots.tolist()
+    while True:
+        least, most = output_range(model, places)
+        waiting = [tree for tree in model.order if nodes["child"][places[tree]] != places[tree]]
+        if not waiting or is_settled(least.tolist(), most.tolist(), model.bounds.rule.tolist()):
+            return places, bought, (int(least[0]), int(most[0]))
+        bought.add(int(nodes["feature"][places[waiting[0]]]) & INDEX)
+        for tree in waiting:
+            place = places[tree]
+            while nodes["child"][place] != place and int(nodes["feature"][place]) & INDEX in bought:
+                place = next_node(model.forest, place, x)
+            places[tree] = place

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from short_circuits import CLASSES, SEEDS, draw, every_row, stumps
+from short_circuits import CLASSES, SEEDS, draw, every_row, output_range, stumps
 
+from thrifty.model import ShortCircuit
 from thrifty.model.short_circuit.bounds import (
     LARGEST,
     SIGN,
-    UNREACHABLE,
     VALUE,
     Bounds,
-    are_settled,
     is_settled,
 )
 
@@ -34,26 +33,6 @@ def test_a_class_is_settled_when_no_outcome_within_the_bounds_has_another(boxes,
     for corner in product(*zip(least, most, strict=True)):
         winners.add(int(np.clip(corner, -flat, flat).argmax()))
     assert len(winners) == 1
-
-
-RULES = st.one_of(
-    st.tuples(st.just(VALUE), st.integers(-1, 6), st.just(0), st.just(0)),
-    st.tuples(st.just(SIGN), st.integers(0, 3), st.just(0), st.just(0)),
-    st.tuples(
-        st.just(LARGEST), st.integers(0, 3), st.integers(-1, 3), st.sampled_from([3, UNREACHABLE])
-    ),
-)
-
-
-@given(SEEDS, RULES)
-def test_the_rule_for_a_table_is_that_for_each_row(seed, rule):
-    rng = np.random.default_rng(seed)
-    least = rng.integers(-9, 9, size=(20, 3))
-    most = least + rng.integers(0, 6, size=(20, 3))
-    expected = [
-        is_settled(low, high, rule) for low, high in zip(least.tolist(), most.tolist(), strict=True)
-    ]
-    assert are_settled(least, most, np.array(rule)).tolist() == expected
 
 
 @given(SEEDS, st.sampled_from([*CLASSES, "sum"]))
@@ -78,12 +57,11 @@ def test_the_bounds_of_a_node_are_the_extremes_of_its_leaves():
 
 
 def test_the_range_of_outputs_closes_when_all_trees_have_reached_a_leaf():
-    forest = stumps([([-8.0], [8.0]), ([-1.0], [3.0])], "sum")
-    bounds = Bounds.of(forest, tolerance=0.0)
-    leaves = forest.leaves(every_row(2)).T
-    least, most = bounds.output_range(forest, leaves)
-    np.testing.assert_array_equal(least, most)
-    assert (least[:, 0] / 2.0**bounds.bits).tolist() == forest.score(every_row(2)).tolist()
+    model = ShortCircuit.of(stumps([([-8.0], [8.0]), ([-1.0], [3.0])], "sum"))
+    for x in every_row(2):
+        least, most = output_range(model, model.forest.leaves(x[np.newaxis])[:, 0])
+        assert least == most
+        assert least / 2.0**model.bounds.bits == model.forest.score(x[np.newaxis])
 
 
 @pytest.mark.parametrize(

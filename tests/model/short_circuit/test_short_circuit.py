@@ -10,7 +10,7 @@ import pytest
 from forests import LINKS
 from hypothesis import given
 from hypothesis import strategies as st
-from short_circuits import CLASSES, GRAINS, SEEDS, draw, every_row, stumps
+from short_circuits import CLASSES, GRAINS, SEEDS, draw, every_row, stop_plainly, stumps
 
 from thrifty.bundle import Predictor, Schema, load
 from thrifty.costs import Prices
@@ -19,6 +19,32 @@ from thrifty.model import KINDS, Forest, ShortCircuit
 from thrifty.model.forest.nodes import empty_nodes
 
 # --- the laws ----------------------------------------------------------------
+
+
+@given(SEEDS, st.sampled_from([*CLASSES, "sum"]), GRAINS)
+def test_rows_stop_where_one_row_at_a_time_stops(seed, link, grain):
+    rng, forest, X = draw(seed, link, grain, rows=10)
+    tolerance = 2.0 * float(rng.random()) if link == "sum" else 0.0
+    model = ShortCircuit.of(forest, rng.permutation(len(forest.roots)), tolerance)
+    outcome = model._run(X)
+    for i, x in enumerate(X):
+        places, bought, ends = stop_plainly(model, x)
+        assert set(np.flatnonzero(outcome.used[i])) == bought
+        assert outcome.done[i] == (forest.nodes["child"][places] == places).sum()
+        assert outcome.ends[i].tolist() == list(ends)
+        raw = forest.base.copy()
+        for place, output in zip(places, forest.outputs, strict=True):
+            raw[output : output + forest.values.shape[1]] += model.bounds.fills[place]
+        if link in ("mean", "vote"):
+            raw /= max(len(places), 1)
+        np.testing.assert_array_equal(outcome.raw[i], raw)
+
+
+def test_settled_rows_leave_their_trees_where_they_stand():
+    model = ShortCircuit.of(stumps([([1, 0], [0, 1])] * 3, "vote"))
+    outcome = model._run(np.array([[1.0, 1.0, 1.0], [1.0, -1.0, 1.0]]))
+    assert outcome.done.tolist() == [2, 3]
+    assert outcome.used.tolist() == [[True, True, False], [True, True, True]]
 
 
 @given(SEEDS, st.sampled_from(CLASSES), GRAINS)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.kernels.descent import follow
+from thrifty.kernels.binned_descent import follow
 from thrifty.learn.boosting.ensemble import ForestBuilder
 from thrifty.learn.boosting.grower import Grower
 from thrifty.learn.folds import sample_half
@@ -56,7 +56,7 @@ class DimensionTrees:
         # Buffers of `follow`: leaf of each row, features it read, and scratch space.
         self._follow_buffers = (
             np.empty(m, np.int64),
-            np.zeros((m, d), dtype=bool),
+            np.zeros((m, d), np.uint8),
             np.empty(m + 1, np.int64),
         )
 

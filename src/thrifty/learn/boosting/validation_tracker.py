@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
-from thrifty.kernels.descent import follow
+from thrifty.kernels.binned_descent import follow
 from thrifty.learn.boosting.grower import GrownTree
 from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.losses import Loss
@@ -80,7 +80,12 @@ class ValidationTracker:
         self.losses: list[float] = []
         self._checkpoints: list[Checkpoint] = []
         self._best_raw, self._best_bills = self.raw, self.bills
-        self._leaves, self._changed = np.empty(n, np.int64), np.empty(n + 1, np.int64)
+        # Buffers of `follow`: leaf of each row, features it read as bytes, rows that read new ones.
+        self._follow_buffers = (
+            np.empty(n, np.int64),
+            self.used.view(np.uint8),
+            np.empty(n + 1, np.int64),
+        )
 
     @property
     def mean_price(self) -> float:
@@ -89,13 +94,11 @@ class ValidationTracker:
 
     def add_tree(self, tree: GrownTree, values: NDArray[np.float64], output: int) -> None:
         """Send the rows down a grown tree whose nodes add `values` to one output."""
-        count = follow(
-            self.bins, tree.left, tree.feature, tree.goes_left,
-            self._leaves, self.used, self._changed,
-        )  # fmt: skip
-        self.raw[output] += values[self._leaves]
+        buffers = self._follow_buffers
+        count = follow(self.bins, tree.left, tree.feature, tree.goes_left, *buffers)
+        self.raw[output] += values[buffers[0]]
         # Few rows read anything new after the first trees, so only their bills are computed.
-        changed = self._changed[:count]
+        changed = buffers[2][:count]
         if count:
             self.bills[changed] = self.prices.bill(self.used[changed])
 

@@ -3,12 +3,11 @@
 ==============  ===================================================================================
 `forest`        `Forest`: the arrays of all trees; scores, used features and leaves of a table
 `nodes`         the 16-byte record of a node, and the checks before a file's arrays become a forest
-`descent`       sends rows down the trees in NumPy, where the kernels are not available
 `walk`          `ForestWalk`: one example that requests features as its trees need them
 ==============  ===================================================================================
 
-A batch goes through `Forest.score` or `Forest.used`, to `thrifty.kernels.descent` or `descend`,
-and through the link. A walk goes through `Forest.walk` and `ForestWalk.tell`.
+A batch goes through `Forest.score` or `Forest.used`, to `thrifty.kernels.descent` and through the
+link. A walk goes through `Forest.walk` and `ForestWalk.tell`.
 """
 
 from __future__ import annotations

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thrifty.kernels.descent import descend, run_forest
+from thrifty.kernels.threads import blocks, run
 from thrifty.model.base import Frozen, Price, sealed
-from thrifty.model.forest.descent import descend
 from thrifty.model.forest.nodes import (
     CATEGORICAL,
     INDEX,
@@ -32,8 +32,10 @@ from thrifty.model.links import apply_link
 __all__ = ["Forest"]
 
 ARRAYS = ("nodes", "values", "roots", "outputs", "base", "subsets")
-# A block of rows stays in the processor's cache while all trees pass over it.
-ROWS_PER_BLOCK = 2048
+# A block of rows stays in the processor's cache while all trees pass over it. Each block brings all
+# trees there anew, so blocks must not be too small; nor too large, as threads share them out.
+BYTES_PER_BLOCK = 2**20
+MIN_ROWS, MAX_ROWS = 512, 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +161,8 @@ class Forest(Frozen):
     def leaves(self, X: NDArray[np.floating], first: int = 0) -> NDArray[np.int32]:
         """Return the leaf of each row in each tree from tree `first` on, (trees, n)."""
         roots = self.roots[first:]
-        if not find_spec("numba"):
-            return descend(self.nodes, self.subsets, roots, X)
-        from thrifty.kernels import descent
-
         leaves = np.empty((len(roots), len(X)), dtype=np.int32)
-        descent.descend(self.nodes, self._subsets_or_none, roots, sealed(X), leaves)
+        descend(self.nodes, self.subsets, roots, sealed(X), _rows_per_block(X), leaves)
         return leaves
 
     def prefix(self, trees: int) -> Forest:
@@ -249,11 +247,6 @@ class Forest(Frozen):
             splits, self.roots.tolist(), self.outputs, self.contributions, self.base, self.link
         )
 
-    @property
-    def _subsets_or_none(self) -> NDArray[np.uint64] | None:
-        """The subsets for the kernels, which are faster without any."""
-        return self.subsets if len(self.subsets) else None
-
     def _run(
         self, X: NDArray[np.floating], *, outputs: bool, paths: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
@@ -261,30 +254,22 @@ class Forest(Frozen):
         self.check_columns(X)
         raw = np.tile(self.base, (len(X), 1)) if outputs else np.empty((len(X), 0))
         words = np.zeros((len(X), self.paths.shape[1] if paths else 0), dtype=np.uint64)
-        if find_spec("numba"):
-            # Imported here: a program that only walks never pays for loading Numba.
-            from thrifty.kernels.descent import run_forest
-            from thrifty.kernels.threads import blocks, run
+        table = sealed(X)
 
-            table = sealed(X)
+        def run_block(first: int, last: int) -> None:
+            rows = slice(first, last)
+            run_forest(
+                self.nodes, self.subsets, self.roots, self.outputs, self.contributions, self.paths,
+                table[rows], raw[rows], words[rows],
+            )  # fmt: skip
 
-            def run_block(first: int, last: int) -> None:
-                rows = slice(first, last)
-                run_forest(
-                    self.nodes, self._subsets_or_none, self.roots, self.outputs,
-                    self.contributions, self.paths, table[rows], raw[rows], words[rows],
-                )  # fmt: skip
-
-            run(run_block, blocks(len(X), ROWS_PER_BLOCK))
-        else:
-            leaves = descend(self.nodes, self.subsets, self.roots, X)
-            for leaf, output in zip(leaves, self.outputs, strict=True):
-                if outputs and self.values.shape[1] == 1:
-                    raw[:, output] += self.contributions[leaf, 0]
-                elif outputs:
-                    raw += self.contributions[leaf]
-                if paths:
-                    words |= self.paths[leaf]
+        run(run_block, blocks(len(X), _rows_per_block(X)))
         if self.link in ("mean", "vote"):
             raw /= max(len(self.roots), 1)
         return raw, words
+
+
+def _rows_per_block(X: NDArray[np.floating]) -> int:
+    """Return how many rows of a table all trees should pass over at a time."""
+    rows: int = BYTES_PER_BLOCK // max(X.itemsize * X.shape[1], 1)
+    return min(max(rows, MIN_ROWS), MAX_ROWS)

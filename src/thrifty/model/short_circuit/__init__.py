@@ -3,7 +3,6 @@
 ===============  ==================================================================================
 `short_circuit`  `ShortCircuit`: the forest, the order of its trees, and its three faces
 `bounds`         `Bounds`: what unfinished trees can still add, and the rule that settles a row
-`descent`        sends a table down the trees in NumPy, where the kernel is not available
 `walk`           `ShortCircuitWalk`: one example, which requests one feature at a time
 ===============  ==================================================================================
 

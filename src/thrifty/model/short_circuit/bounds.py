@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from thrifty.model.forest.forest import Forest
 from thrifty.model.forest.nodes import is_leaf
 
-__all__ = ["LARGEST", "SIGN", "UNREACHABLE", "VALUE", "Bounds", "are_settled", "is_settled"]
+__all__ = ["LARGEST", "SIGN", "UNREACHABLE", "VALUE", "Bounds", "is_settled"]
 
 # Kinds of rules, as the kernel knows them: a value is close enough, its sign is settled, or which
 # output is the largest.
@@ -108,13 +108,6 @@ class Bounds:
         """`low` and `high` side by side, (nodes, 2, w): a walk reads both at once."""
         return np.stack([self.low, self.high], axis=1)
 
-    def output_range(self, forest: Forest, position: NDArray[np.integer]) -> tuple[Ints, Ints]:
-        """Return smallest and largest outputs (n, k) for trees at nodes `position` (n, trees)."""
-        roots = forest.roots
-        base = self.start - np.stack(_sum_trees(forest, self.low[roots], self.high[roots]))
-        least, most = _sum_trees(forest, self.low[position], self.high[position])
-        return least + base[0], most + base[1]
-
     def clip_values(
         self, values: NDArray[np.float64], ends: Ints, stopped: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
@@ -130,7 +123,7 @@ class Bounds:
 def is_settled(least: Sequence[int], most: Sequence[int], rule: Sequence[int]) -> bool:
     """Return whether no outputs between `least` and `most` (k,) can change the prediction.
 
-    The version for walks, on Python integers; `are_settled` is the one for a table.
+    The version for walks, on Python integers; `thrifty.kernels.descent` has the one for a table.
 
     Examples
     --------
@@ -160,23 +153,6 @@ def is_settled(least: Sequence[int], most: Sequence[int], rule: Sequence[int]) -
         if k < best or (least[best] - flat < margin and -high - flat < margin):
             return False
     return True
-
-
-def are_settled(least: Ints, most: Ints, rule: Ints) -> NDArray[np.bool_]:
-    """Return `is_settled` for each row of `least` and `most` (n, k)."""
-    kind, before, after, flat = rule
-    if kind == VALUE:
-        return np.asarray(most[:, 0] - least[:, 0] <= before)
-    if kind == SIGN:
-        return np.asarray((least[:, 0] > before) | (most[:, 0] < -before))
-    assert kind == LARGEST
-    lows, highs = least.clip(-flat, flat), most.clip(-flat, flat)
-    best = lows.argmax(axis=1)[:, np.newaxis]
-    k = np.arange(least.shape[1])
-    margin = np.where(k < best, before, after)
-    ahead = np.take_along_axis(lows, best, axis=1) - highs > margin
-    level = (np.take_along_axis(least, best, axis=1) - flat >= margin) | (-most - flat >= margin)
-    return np.asarray((ahead | (k == best) | ((k > best) & level)).all(axis=1))
 
 
 def _leaf_extremes(forest: Forest) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -12,24 +12,24 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.kernels.descent import run_short_circuit
+from thrifty.kernels.threads import blocks, run
 from thrifty.model.base import Frozen, Price, sealed
 from thrifty.model.forest.forest import Forest
 from thrifty.model.forest.walk import ForestLists
 from thrifty.model.links import apply_link
 from thrifty.model.short_circuit.bounds import Bounds
-from thrifty.model.short_circuit.descent import descend_until_settled
 from thrifty.model.short_circuit.walk import ShortCircuitWalk
 
 __all__ = ["ShortCircuit"]
 
-# Rows that NumPy holds in memory at a time, and that one thread of the kernel takes.
+# Rows that one thread takes at a time.
 ROWS_PER_BLOCK = 1024
 
 
@@ -208,43 +208,21 @@ class ShortCircuit(Frozen):
             done=np.zeros(n, dtype=np.int64),
             ends=np.zeros((n, 2), dtype=np.int64),
         )
-        if find_spec("numba"):
-            # Imported here: a program that only walks never pays for loading Numba.
-            from thrifty.kernels.short_circuit import run_short_circuit
-            from thrifty.kernels.threads import blocks, run
+        table = sealed(X)
 
-            table = sealed(X)
+        def run_block(first: int, last: int) -> None:
+            rows = slice(first, last)
+            run_short_circuit(
+                forest.nodes, forest.subsets, forest.roots, forest.outputs, self.order,
+                bounds.low, bounds.high, bounds.fills, bounds.start, bounds.rule, table[rows],
+                outcome.raw[rows], outcome.used[rows].view(np.uint8), outcome.done[rows],
+                outcome.ends[rows],
+            )  # fmt: skip
 
-            def run_block(first: int, last: int) -> None:
-                rows = slice(first, last)
-                run_short_circuit(
-                    forest.nodes, forest.subsets, forest.roots, forest.outputs, self.order,
-                    bounds.low, bounds.high, bounds.fills, bounds.start, bounds.rule, table[rows],
-                    *(part[rows] for part in outcome),
-                )  # fmt: skip
-
-            run(run_block, blocks(n, ROWS_PER_BLOCK))
-        else:
-            for first in range(0, n, ROWS_PER_BLOCK):
-                self._run_in_numpy(X, slice(first, first + ROWS_PER_BLOCK), outcome)
+        run(run_block, blocks(n, ROWS_PER_BLOCK))
         if forest.link in ("mean", "vote"):
             outcome.raw[:] /= max(len(self.order), 1)
         return outcome
-
-    def _run_in_numpy(self, X: NDArray[np.floating], rows: slice, outcome: Outcome) -> None:
-        """Do what the kernel does: fill `rows` of `outcome`, whose `raw` starts from the base."""
-        forest, bounds = self.forest, self.bounds
-        position, done = descend_until_settled(
-            forest, bounds, self.order, X[rows], outcome.used[rows]
-        )
-        least, most = bounds.output_range(forest, position)
-        outcome.done[rows] = done
-        outcome.ends[rows] = np.column_stack([least[:, 0], most[:, 0]])
-        for tree, output in enumerate(forest.outputs):
-            if bounds.fills.shape[1] == 1:
-                outcome.raw[rows, output] += bounds.fills[position[:, tree], 0]
-            else:
-                outcome.raw[rows] += bounds.fills[position[:, tree]]
 
 
 def _problems(forest: Forest, order: NDArray[Any], tolerance: Any) -> list[str]:
