@@ -125,14 +125,15 @@ def grow_tree(
     quanta: NDArray[np.int64],
     seed: int,
 ) -> Tree:
-    """Grow a tree on the rows `index`, in the order of their words, with these packed quanta."""
+    """Grow a tree on the rows `index`, in the order of their words, with these packed quanta.
+
+    Both arrays are brought into the order of the leaves.
+    """
     n, words = len(index), (form.classes + 1) // 2
     n_features, n_groups = prices.own.shape[0], prices.shared.shape[0]
     room = Tree.room(n, words, n if table.has_categories else 0)
     tree, states = TreeNodes(room), NodeStates(n, n_features, n_groups)
-    rows = Rows(
-        index.copy(), quanta.copy(), np.empty(n, dtype=np.uint8), np.empty(n, dtype=np.uint8)
-    )
+    rows = Rows(index, quanta, np.empty(n, dtype=np.uint8), np.empty(n, dtype=np.uint8))
     scratch, stream = Scratch(n, n_features, words), Stream(seed)
     with cython.nogil:
         plant(table, tree, states, rows)

@@ -87,6 +87,8 @@ class TreeGrower:
             categorical=binned.categorical.view(np.uint8),
             word=(codes >> 1).astype(np.uint8),
         )
+        # By how many bits the quanta of a row are moved into the half word of its class.
+        self._shift = np.where(codes & 1, 0, HALF)
         floor = FLOOR * mean if mean > 0 else 1.0
         self._prices = SplitPrices(prices.own, prices.shared, prices.group, REUSE, floor)
         self._rules = SplitRules(SPLITS[rules.splits], rules.max_features, rules.max_depth)
@@ -110,7 +112,7 @@ class TreeGrower:
         if self.classes > 2:
             # The kernel counts the rows of one word in one go.
             rows = rows[np.argsort(self.codes[rows] >> 1, kind="stable")]
-        packed = counts[rows] << np.where(self.codes[rows] & 1, 0, HALF)
+        packed = counts[rows] << self._shift[rows]
         chosen, start = rows.astype(np.uint32), int(random.integers(1 << 63))
         form = impurity.form(self.classes, unit)
         shared = self._table, self._prices, self._rules
