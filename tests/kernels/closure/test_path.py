@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from plain_closure import draw, least_best, members
+from uncompiled import agree
 
 from thrifty.kernels.closure import all_closures, best_closure
 from thrifty.kernels.closure.problem import worthy
@@ -73,7 +74,9 @@ def test_what_costs_nothing_stays_at_any_rate():
 
 def test_no_problem_has_no_rates():
     empty = np.zeros(0, dtype=np.int64)
-    rates = all_closures(np.zeros(0, np.int32), np.zeros(1, np.int64), empty, empty, empty)
+    rates = all_closures(
+        np.zeros(0, np.int32), np.zeros(1, np.int64), empty.astype(np.int32), empty, empty
+    )
     assert len(rates) == 0
 
 
@@ -90,3 +93,15 @@ def test_a_cost_beyond_all_worth_does_not_overflow():
     parent, first, head = np.array([-1], np.int32), np.array([0, 1]), np.zeros(1, np.int32)
     weight = np.array([1 << 61, -(1 << 62)])
     assert not best_closure(parent, first, head, weight).any()
+
+
+def test_compiled_and_not_they_find_the_same_closures():
+    def run(kernels):
+        found = []
+        for seed in range(100):
+            parent, first, head, worth, cost = reduced(seed)
+            found.append(kernels.all_closures(parent, first, head, worth, cost))
+            found.append(kernels.best_closure(parent, first, head, worth - cost))
+        return found
+
+    agree("closure.path", run)

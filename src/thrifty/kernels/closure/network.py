@@ -16,7 +16,7 @@ from collections import namedtuple
 import cython
 import numpy as np
 
-__all__ = ["FAR", "Filler", "Flow", "Net", "Search", "amount", "measure", "start_flow"]
+__all__ = ["Flow", "Net", "Search", "measure", "start_flow"]
 
 # In C these three are in network.pxd, as constants and types must be that several modules use.
 if not cython.compiled:

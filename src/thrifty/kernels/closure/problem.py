@@ -117,9 +117,7 @@ def chains(
     return numbers, parents[:count].copy(), totals[:count].copy()
 
 
-def first_on_path(
-    parent: cython.const[cython.int][::1], mark: cython.const[cython.longlong][::1]
-):
+def first_on_path(parent: cython.const[cython.int][::1], mark: cython.const[cython.longlong][::1]):
     """Whether a node's mark (>= 0) is borne by none of its ancestors."""
     marks = np.zeros(len(parent), dtype=np.uint8)
     fresh: cython.uchar[::1] = marks
