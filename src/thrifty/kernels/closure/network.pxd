@@ -29,6 +29,7 @@ cdef class Search:
     cdef readonly int[::1] ring
     cdef readonly unsigned char[::1] waiting
     cdef readonly Filler[::1] fillers
+    cdef readonly int[::1] sends
     cdef readonly int[::1] begin
     cdef readonly int[::1] end
     cdef readonly int[::1] full

@@ -111,6 +111,8 @@ class Search:
         Whether each split waits in the ring.
     fillers : array (pays,)
         The arcs with flow to each pay node, see `Filler`.
+    sends : array (splits,)
+        Number of arcs with flow from each split to a pay node.
     begin, end : arrays (splits,)
         Range of each split in `full`.
     full : array (arcs,)
@@ -127,6 +129,7 @@ class Search:
         self.ring = np.empty(nodes, dtype=np.int32)
         self.waiting = np.zeros(splits, dtype=np.uint8)
         self.fillers = np.zeros(pays, dtype=FILLER).view(np.recarray)
+        self.sends = np.zeros(splits, dtype=np.int32)
         self.begin = np.empty(splits, dtype=np.int32)
         self.end = np.empty(splits, dtype=np.int32)
         self.full = np.empty(arcs, dtype=np.int32)
@@ -182,7 +185,6 @@ def measure(
         for k in range(len(nodes)):
             v = nodes[k]
             if v < splits:
-                search.end[v] = 0
                 search.cursor[v] = net.first[v]
             if search.label[v] < FAR:
                 search.label[v] = 0 if excess[v] < -dust else FAR - 1
@@ -212,27 +214,28 @@ def list_full(
 ) -> cython.void:
     """List for each split the full pay nodes that have flow from it."""
     splits: cython.int = len(net.parent)
-    for fill in range(2):
-        total: cython.int = 0
-        for k in range(len(nodes)):
-            v = nodes[k]
-            if v < splits:
-                if fill:
-                    search.begin[v] = total
-                    total += search.end[v]
-                    search.end[v] = search.begin[v]
-            elif search.label[v] == FAR - 1 and search.fillers[v - splits].count == 1:
-                h = search.fillers[v - splits].split
-                if fill:
+    total: cython.int = 0
+    for k in range(len(nodes)):
+        v = nodes[k]
+        if v < splits:
+            # Room for all; those that are not full take none of it.
+            search.begin[v] = total
+            search.end[v] = total
+            total += search.sends[v]
+    for k in range(len(nodes)):
+        v = nodes[k]
+        if v < splits or search.label[v] != FAR - 1:
+            continue
+        if search.fillers[v - splits].count == 1:
+            h = search.fillers[v - splits].split
+            search.full[search.end[h]] = v
+            search.end[h] += 1
+        elif search.fillers[v - splits].count > 1:
+            for j in range(net.come[v - splits], net.come[v - splits + 1]):
+                if along[j] > 0:
+                    h = net.tail[j]
                     search.full[search.end[h]] = v
-                search.end[h] += 1
-            elif search.label[v] == FAR - 1 and search.fillers[v - splits].count > 1:
-                for j in range(net.come[v - splits], net.come[v - splits + 1]):
-                    if along[j] > 0:
-                        h = net.tail[j]
-                        if fill:
-                            search.full[search.end[h]] = v
-                        search.end[h] += 1
+                    search.end[h] += 1
 
 
 # The queue of `spread_labels`: where it ends, and where the splits with a deficit end that come

@@ -152,7 +152,9 @@ def settle(
             if h < splits:
                 if net.parent[h] >= 0 and block[net.parent[h]] != block[h]:
                     net.parent[h] = -1
-                drop_arcs(net, h, block)
+                # What a split inside needs is inside too.
+                if not inside[h]:
+                    drop_arcs(net, h, block)
     return kept
 
 

@@ -27,7 +27,9 @@ Turn = cython.struct(end=cython.int, steps=cython.longlong)
 def largest_flow(net: Net, search: Search, flow, nodes, dust):
     """Send excess to deficits among `nodes` until none can reach any."""
     patience = forget_labels(net, search, nodes)
+    nodes = nodes.copy()
     while waiting := measure(net, search, *flow, nodes, dust):
+        nodes = nodes[: drop_far(search, nodes)]
         discharge_all(net, search, *flow, waiting, patience, dust)
 
 
@@ -42,6 +44,21 @@ def forget_labels(net: Net, search: Search, nodes: cython.const[cython.int][::1]
             if v < splits:
                 patience += cython.cast(cython.longlong, PATIENCE * (net.last[v] - net.first[v]))
     return patience
+
+
+def drop_far(search: Search, nodes: cython.int[::1]):
+    """Move nodes with a way to a deficit to the front, and return how many they are.
+
+    The others will have none either until the costs change.
+    """
+    kept: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for k in range(len(nodes)):
+            v = nodes[k]
+            if search.label[v] < FAR:
+                nodes[kept] = v
+                kept += 1
+    return kept
 
 
 def discharge_all(
@@ -59,7 +76,6 @@ def discharge_all(
     begin: cython.int = 0
     work: cython.longlong = 0
     with cython.nogil:
-        # Counted without regard to the ring's end, at which `place_in` starts over.
         while waiting > 0 and work < patience:
             h = search.ring[begin]
             begin = begin + 1 if begin + 1 < size else 0
@@ -200,6 +216,7 @@ def send(
         search.fillers[pay].count += 1
         search.fillers[pay].place ^= place
         search.fillers[pay].split ^= h
+        search.sends[h] += 1
     along[place] += sent
 
 
@@ -224,6 +241,7 @@ def take(
         search.fillers[pay].count -= 1
         search.fillers[pay].place ^= place
         search.fillers[pay].split ^= h
+        search.sends[h] -= 1
 
 
 @cython.cfunc
