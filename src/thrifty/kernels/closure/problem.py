@@ -33,11 +33,13 @@ __all__ = [
 
 def find_parents(child: cython.const[cython.int][:]):
     """Parent of each node, -1 for roots; a leaf is its own child."""
-    parents = np.full(len(child), -1, dtype=np.int32)
+    parents = np.empty(len(child), np.int32)
     parent: cython.int[::1] = parents
     node: cython.int
     nodes: cython.int = len(child)
     with cython.nogil:
+        for node in range(nodes):
+            parent[node] = -1
         for node in range(nodes):
             if child[node] != node:
                 parent[child[node]] = node
@@ -53,32 +55,36 @@ def error_sums(
     weight: cython.const[cython.longlong][::1],
 ):
     """Weight of the rows that each node gets wrong, of those that pass it."""
-    sums = np.zeros(len(parent), dtype=np.int64)
+    sums = np.zeros(len(parent), np.int64)
     errors: cython.longlong[::1] = sums
     node: cython.int
     with cython.nogil:
         for tree in range(leaves.shape[0]):
             for i in range(leaves.shape[1]):
+                code, row_weight = codes[i], weight[i]
                 node = leaves[tree, i]
                 while node >= 0:
-                    if answer[node] != codes[i]:
-                        errors[node] += weight[i]
+                    errors[node] += row_weight if answer[node] != code else 0
                     node = parent[node]
     return sums
 
 
 def worthy(parent: cython.const[cython.int][::1], gain: cython.const[cython.longlong][::1]):
     """Splits in the least best pruning at no cost: worth something with their best offspring."""
-    value: cython.longlong[::1] = np.array(gain)
-    kept = np.zeros(len(parent), dtype=np.uint8)
-    keep: cython.uchar[::1] = kept
+    value: cython.longlong[::1] = np.empty(len(parent), np.int64)
+    kept = np.empty(len(parent), np.bool_)
+    keep: cython.uchar[::1] = kept.view(np.uint8)
     with cython.nogil:
-        for node in range(len(parent) - 1, -1, -1):
-            if parent[node] >= 0 and value[node] > 0:
-                value[parent[node]] += value[node]
         for node in range(len(parent)):
-            keep[node] = value[node] > 0 and (parent[node] < 0 or keep[parent[node]])
-    return kept.view(np.bool_)
+            value[node] = gain[node]
+        for node in range(len(parent) - 1, -1, -1):
+            if parent[node] >= 0:
+                value[parent[node]] += max(value[node], 0)
+        for node in range(len(parent)):
+            keep[node] = value[node] > 0
+            if parent[node] >= 0:
+                keep[node] &= keep[parent[node]]
+    return kept
 
 
 def chains(
@@ -90,10 +96,10 @@ def chains(
 
     Gives the number of each node, -1 if it is not kept, and the parent and the gain of each number.
     """
-    numbers = np.full(len(parent), -1, dtype=np.int32)
-    parents = np.empty(len(parent), dtype=np.int32)
-    totals = np.empty(len(parent), dtype=np.int64)
-    kids: cython.int[::1] = np.zeros(len(parent), dtype=np.int32)
+    numbers = np.empty(len(parent), np.int32)
+    parents = np.empty(len(parent), np.int32)
+    totals = np.empty(len(parent), np.int64)
+    kids: cython.int[::1] = np.zeros(len(parent), np.int32)
     number: cython.int[::1] = numbers
     above: cython.int[::1] = parents
     total: cython.longlong[::1] = totals
@@ -103,6 +109,7 @@ def chains(
             if keep[node] and parent[node] >= 0:
                 kids[parent[node]] += 1
         for node in range(len(parent)):
+            number[node] = -1
             if not keep[node]:
                 continue
             up = parent[node]
@@ -119,8 +126,8 @@ def chains(
 
 def first_on_path(parent: cython.const[cython.int][::1], mark: cython.const[cython.longlong][::1]):
     """Whether a node's mark (>= 0) is borne by none of its ancestors."""
-    marks = np.zeros(len(parent), dtype=np.uint8)
-    fresh: cython.uchar[::1] = marks
+    marks = np.zeros(len(parent), np.bool_)
+    fresh: cython.uchar[::1] = marks.view(np.uint8)
     with cython.nogil:
         for node in range(len(parent)):
             if mark[node] < 0:
@@ -129,16 +136,18 @@ def first_on_path(parent: cython.const[cython.int][::1], mark: cython.const[cyth
             while up >= 0 and mark[up] != mark[node]:
                 up = parent[up]
             fresh[node] = up < 0
-    return marks.view(np.bool_)
+    return marks
 
 
 def depth_first(parent: cython.const[cython.int][::1], child: cython.const[cython.int][:]):
     """Place of each node in a walk through its tree, offspring right behind their parent."""
-    ranks = np.zeros(len(parent), dtype=np.int32)
+    ranks = np.zeros(len(parent), np.int32)
     rank: cython.int[::1] = ranks
-    size: cython.int[::1] = np.ones(len(parent), dtype=np.int32)
+    # How many nodes are below each node, with itself.
+    size: cython.int[::1] = np.zeros(len(parent), np.int32)
     with cython.nogil:
         for node in range(len(parent) - 1, -1, -1):
+            size[node] += 1
             if parent[node] >= 0:
                 size[parent[node]] += size[node]
         for node in range(len(parent)):
@@ -156,17 +165,17 @@ def ends(
     number: cython.const[cython.int][::1],
 ):
     """Last kept split on the way of each row, by tree; -1 where none is kept."""
-    found = np.empty((leaves.shape[1], leaves.shape[0]), dtype=np.int32)
+    found = np.empty((leaves.shape[1], leaves.shape[0]), np.int32)
     out: cython.int[:, ::1] = found
-    last: cython.int[::1] = np.full(len(parent), -1, dtype=np.int32)
+    last: cython.int[::1] = np.empty(len(parent), np.int32)
     node: cython.int
     nodes: cython.int = len(parent)
     with cython.nogil:
         for node in range(nodes):
             if number[node] >= 0:
                 last[node] = node
-            elif parent[node] >= 0:
-                last[node] = last[parent[node]]
+            else:
+                last[node] = last[parent[node]] if parent[node] >= 0 else -1
         for tree in range(leaves.shape[0]):
             for i in range(leaves.shape[1]):
                 out[i, tree] = last[leaves[tree, i]]
@@ -187,27 +196,35 @@ def count_arcs(
     `columns` (nodes, 2) are what a split makes a row pay, -1 for nothing. What only one split
     needs is added to its slope right away.
     """
-    degrees = np.zeros((len(price), len(last)), dtype=np.int32)
-    slopes = np.zeros(splits, dtype=np.int64)
-    passes = np.zeros(splits, dtype=np.int64)
+    degrees = np.zeros((len(price), len(last)), np.int32)
+    slopes = np.zeros(splits, np.int64)
+    passes = np.zeros(splits, np.int64)
     degree: cython.int[:, ::1] = degrees
     slope: cython.longlong[::1] = slopes
     passed: cython.longlong[::1] = passes
-    only: cython.int[:, ::1] = np.zeros((len(price), len(last)), dtype=np.int32)
+    ended: cython.longlong[::1] = np.zeros(len(parent), np.int64)
+    only: cython.int[:, ::1] = np.zeros((len(price), len(last)), np.int32)
     node: cython.int
     column: cython.int
     with cython.nogil:
         for i in range(len(last)):
             for tree in range(last.shape[1]):
                 node = last[i, tree]
+                if node >= 0:
+                    ended[node] += times[i]
                 while node >= 0:
-                    passed[number[node]] += times[i]
                     for k in range(2):
                         column = columns[node, k]
                         if column >= 0:
                             degree[column, i] += 1
                             only[column, i] = number[node]
                     node = parent[node]
+        # Rows pass a node that end there or at its offspring.
+        for k in range(len(parent) - 1, -1, -1):
+            if number[k] >= 0:
+                passed[number[k]] += ended[k]
+                if parent[k] >= 0:
+                    ended[parent[k]] += ended[k]
         for column in range(len(price)):
             for i in range(len(last)):
                 if degree[column, i] == 1:
@@ -230,11 +247,10 @@ def fill_arcs(
     Pay nodes are numbered column by column, rows inside: the needs of a split lie close together.
     Their numbers replace the `degree` of each column and row, or -1.
     """
-    shared = np.asarray(degree) > 1
-    arcs = int(np.sum(degree, dtype=np.int64, where=shared))
-    costs = np.empty(np.count_nonzero(shared), dtype=np.int64)
-    starts = np.zeros(splits + 1, dtype=np.int64)
-    heads = np.empty(arcs, dtype=np.int32)
+    shared = count_shared(degree)
+    costs = np.empty(shared.pays, np.int64)
+    starts = np.zeros(splits + 1, np.int64)
+    heads = np.empty(shared.arcs, np.int32)
     cost: cython.longlong[::1] = costs
     first: cython.longlong[::1] = starts
     head: cython.int[::1] = heads
@@ -267,6 +283,25 @@ def fill_arcs(
             first[h] = first[h - 1]
         first[0] = 0
     return costs, starts, heads
+
+
+# How many pay nodes several splits need, and the arcs to them.
+Shared = cython.struct(pays=cython.Py_ssize_t, arcs=cython.Py_ssize_t)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def count_shared(degree: cython.const[cython.int][:, ::1]) -> Shared:
+    """Count the pay nodes that several splits need, and the arcs to them."""
+    pays: cython.Py_ssize_t = 0
+    arcs: cython.Py_ssize_t = 0
+    for column in range(degree.shape[0]):
+        for i in range(degree.shape[1]):
+            if degree[column, i] > 1:
+                pays += 1
+                arcs += degree[column, i]
+    return Shared(pays, arcs)
 
 
 @cython.cfunc
@@ -361,11 +396,13 @@ def clash(
             paid[head[i]] += beta[i]
         for v in range(len(cost)):
             left += max(paid[v] - cost[v], 0.0)
+            # From here on, whether it is bought.
+            paid[v] = 1.0 if paid[v] > cost[v] else 0.0
         for h in range(len(keep)):
             kept = 1.0 if keep[h] else 0.0
             for i in range(first[h], first[h + 1]):
-                rise[i] = kept - (1.0 if paid[head[i]] > cost[head[i]] else 0.0)
+                step = kept - paid[head[i]]
                 # A dual that is 0 cannot fall.
-                if beta[i] > 0 or rise[i] > 0:
-                    size += rise[i] * rise[i]
+                size += step * step if (beta[i] > 0) | (step > 0) else 0.0
+                rise[i] = step
     return left, size
