@@ -57,15 +57,26 @@ def error_sums(
     """Weight of the rows that each node gets wrong, of those that pass it."""
     sums = np.zeros(len(parent), np.int64)
     errors: cython.longlong[::1] = sums
-    node: cython.int
+    passed: cython.longlong[::1] = np.zeros(len(parent), np.int64)
+    order: cython.const[cython.Py_ssize_t][::1] = np.argsort(codes)
+    begin: cython.Py_ssize_t = 0
+    end: cython.Py_ssize_t = 0
     with cython.nogil:
-        for tree in range(leaves.shape[0]):
-            for i in range(leaves.shape[1]):
-                code, row_weight = codes[i], weight[i]
-                node = leaves[tree, i]
-                while node >= 0:
-                    errors[node] += row_weight if answer[node] != code else 0
-                    node = parent[node]
+        # Class by class: the rows that pass each node, summed from the leaves up.
+        while begin < len(order):
+            code = codes[order[begin]]
+            while end < len(order) and codes[order[end]] == code:
+                end += 1
+            for tree in range(leaves.shape[0]):
+                for k in range(begin, end):
+                    passed[leaves[tree, order[k]]] += weight[order[k]]
+            for node in range(len(parent) - 1, -1, -1):
+                if answer[node] != code:
+                    errors[node] += passed[node]
+                if parent[node] >= 0:
+                    passed[parent[node]] += passed[node]
+                passed[node] = 0
+            begin = end
     return sums
 
 
