@@ -82,7 +82,7 @@ class Net:
         self.parent = parent.astype(np.int32)
         self.kid = np.full(splits, -1, dtype=np.int32)
         self.twin = np.full(splits, -1, dtype=np.int32)
-        self.first = first[:-1].astype(np.int32)
+        self.first = first[:splits].astype(np.int32)
         self.last = first[1:].astype(np.int32)
         self.head = head + np.int32(splits)
         self.place = np.empty(len(head), dtype=np.int32)
@@ -90,7 +90,7 @@ class Net:
         np.cumsum(np.bincount(head, minlength=pays), out=come[1:])
         self.come = come
         self.tail = np.empty(len(head), dtype=np.int32)
-        following: cython.int[::1] = come[:-1].copy()
+        following: cython.int[::1] = come[:pays].copy()
         with cython.nogil:
             link(self, following)
 
