@@ -73,11 +73,12 @@ def test_what_costs_nothing_stays_at_any_rate():
 
 
 def test_no_problem_has_no_rates():
-    empty = np.zeros(0, dtype=np.int64)
-    rates = all_closures(
-        np.zeros(0, np.int32), np.zeros(1, np.int64), empty.astype(np.int32), empty, empty
-    )
-    assert len(rates) == 0
+    empty, no_arcs = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for kernels in (path, uncompiled("closure.path")):
+        rates = kernels.all_closures(
+            np.zeros(0, np.int32), no_arcs, np.zeros(0, np.int32), empty, empty
+        )
+        assert len(rates) == 0
 
 
 def test_amounts_that_would_overflow_are_refused():
