@@ -8,8 +8,8 @@ Maximum flow finds it, and the closures for all penalties are nested (Gallo et a
 ============ ====================================================================================
 `problem`    builds splits, pay nodes and arcs from a forest and the leaves that rows reach; also
              one step of the primal-dual method
-`network`    `Net`, the network; `Flow`, the amounts on it; `Search`, where excess can go; `measure`,
-             exact distances to deficits
+`network`    `Net`, the network; `Flow`, the amounts on it; `Search`, where excess can go; and
+             `measure`, exact distances to deficits
 `solve`      push-relabel without source and sink (Goldberg and Tarjan 1988)
 `path`       `best_closure` for one penalty, `all_closures` for every penalty
 ============ ====================================================================================
