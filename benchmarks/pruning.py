@@ -69,7 +69,7 @@ def middle(problem, rates):
 
 
 def warm_up():
-    """Compile before time is measured."""
+    """Run everything once before time is measured."""
     small = make(200, 12, 4, 1.0)
     path(small), small.solve(0.01), solve_dual(small, 0.01, 2)
 

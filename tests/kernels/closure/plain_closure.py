@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 
-def draw(seed, worthless=True):
-    """Parents, arcs, worth and cost of a random problem of up to 9 splits and 9 pay nodes."""
+def draw(seed, worthless=True, most=9):
+    """Parents, arcs, worth and cost of a random problem of up to `most` splits and pay nodes."""
     rng = np.random.default_rng(seed)
-    splits, pays = int(rng.integers(1, 10)), int(rng.integers(0, 10))
+    splits, pays = int(rng.integers(1, most + 1)), int(rng.integers(0, most + 1))
     parent = np.array([rng.integers(-1, h) for h in range(splits)], dtype=np.int32)
     need = rng.random((splits, pays)) < 0.35
     first = np.concatenate([[0], np.cumsum(need.sum(axis=1))]).astype(np.int64)

@@ -8,8 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from plain_closure import draw, least_best, members
+from uncompiled import agree, uncompiled
 
-from thrifty.kernels.closure import all_closures, best_closure
+from thrifty.kernels.closure import all_closures, best_closure, path
 from thrifty.kernels.closure.problem import worthy
 
 SEEDS = range(150)
@@ -24,9 +25,9 @@ def test_the_cut_is_the_least_best_of_all_closures(rate):
         assert members(found) == least_best(parent, first, head, weight.tolist()), seed
 
 
-def reduced(seed):
+def reduced(seed, most=9):
     """A problem of which all splits are in at rate 0, as `all_closures` wants it."""
-    parent, first, head, gain, cost = draw(seed)
+    parent, first, head, gain, cost = draw(seed, most=most)
     keep = worthy(parent, gain)
     number = np.where(keep, np.cumsum(keep) - 1, -1)
     rows = [head[first[h] : first[h + 1]] for h in np.flatnonzero(keep)]
@@ -72,21 +73,37 @@ def test_what_costs_nothing_stays_at_any_rate():
 
 
 def test_no_problem_has_no_rates():
-    empty = np.zeros(0, dtype=np.int64)
-    rates = all_closures(np.zeros(0, np.int32), np.zeros(1, np.int64), empty, empty, empty)
-    assert len(rates) == 0
+    empty, no_arcs = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for kernels in (path, uncompiled("closure.path")):
+        rates = kernels.all_closures(
+            np.zeros(0, np.int32), no_arcs, np.zeros(0, np.int32), empty, empty
+        )
+        assert len(rates) == 0
 
 
 def test_amounts_that_would_overflow_are_refused():
     parent, first, head = np.array([-1, -1], np.int32), np.zeros(3, np.int64), np.zeros(0, np.int32)
     huge = np.full(2, 1 << 61)
-    with pytest.raises(OverflowError, match="scale them down"):
-        best_closure(parent, first, head, huge)
-    with pytest.raises(OverflowError, match="scale them down"):
-        all_closures(parent, first, head, np.ones(2, np.int64), huge)
+    for kernels in (path, uncompiled("closure.path")):
+        with pytest.raises(OverflowError, match="scale them down"):
+            kernels.best_closure(parent, first, head, huge)
+        with pytest.raises(OverflowError, match="scale them down"):
+            kernels.all_closures(parent, first, head, np.ones(2, np.int64), huge)
 
 
 def test_a_cost_beyond_all_worth_does_not_overflow():
     parent, first, head = np.array([-1], np.int32), np.array([0, 1]), np.zeros(1, np.int32)
     weight = np.array([1 << 61, -(1 << 62)])
     assert not best_closure(parent, first, head, weight).any()
+
+
+def test_compiled_and_not_they_find_the_same_closures():
+    def run(kernels):
+        found = []
+        for seed in range(100):
+            parent, first, head, worth, cost = reduced(seed, most=30)
+            found.append(kernels.all_closures(parent, first, head, worth, cost))
+            found.append(kernels.best_closure(parent, first, head, worth - cost))
+        return found
+
+    agree("closure.path", run)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from plain_closure import draw
+from uncompiled import agree
 
 from thrifty.kernels.closure.problem import (
     add_up,
@@ -21,7 +23,7 @@ from thrifty.kernels.closure.problem import (
 )
 
 # Two trees: nodes 0-4 with the splits 0 and 2, nodes 5-7 with the split 5.
-CHILD = np.array([1, 1, 3, 3, 4, 6, 6, 7])
+CHILD = np.array([1, 1, 3, 3, 4, 6, 6, 7], dtype=np.int32)
 PARENT = np.array([-1, 0, 0, 2, 2, -1, 5, 5], dtype=np.int32)
 LEAVES = np.array([[1, 3, 4, 4], [6, 6, 7, 7]], dtype=np.int32)
 
@@ -29,7 +31,7 @@ LEAVES = np.array([[1, 3, 4, 4], [6, 6, 7, 7]], dtype=np.int32)
 def test_a_split_that_is_not_worth_it_alone_goes_with_its_only_kid():
     parent = np.array([-1, 0, 1, 1], dtype=np.int32)
     gain = np.array([0, -1, 3, 2])
-    number, above, total = chains(parent, np.ones(4, dtype=bool), gain)
+    number, above, total = chains(parent, np.ones(4, dtype=np.uint8), gain)
     np.testing.assert_array_equal(number, [0, 0, 1, 2])
     np.testing.assert_array_equal(above, [-1, 0, 0])
     np.testing.assert_array_equal(total, [-1, 3, 2])
@@ -64,14 +66,14 @@ def test_offspring_come_right_behind_their_parent():
 
 
 def test_a_row_ends_at_the_last_split_that_is_kept():
-    number = np.array([0, -1, 1, -1, -1, -1, -1, -1])
+    number = np.array([0, -1, 1, -1, -1, -1, -1, -1], dtype=np.int32)
     assert ends(LEAVES, PARENT, number).tolist() == [[0, -1], [2, -1], [2, -1], [2, -1]]
 
 
 def test_what_several_splits_need_is_a_pay_node_and_what_one_needs_is_its_slope():
     number = np.array([0, -1, 1, -1, -1, 2, -1, -1], dtype=np.int32)
     # Split 0 and split 5 read column 0, split 2 reads columns 1 and 2.
-    columns = np.full((8, 2), -1, dtype=np.int64)
+    columns = np.full((8, 2), -1, dtype=np.int32)
     columns[0, 0] = columns[5, 0] = 0
     columns[2] = [1, 2]
     times, price = np.array([1, 1, 3, 1]), np.array([10, 100, 1000])
@@ -96,16 +98,86 @@ def test_a_step_of_the_primal_dual_prunes_each_tree_alone():
     # Split 1 is the kid of split 0; both need pay node 0, split 1 needs pay node 1 too.
     parent = np.array([-1, 0], dtype=np.int32)
     first, head = np.array([0, 1, 3]), np.array([0, 0, 1], dtype=np.int32)
-    cost, degree = np.array([6, 1]), np.array([2, 1])
-    beta = share_out(first, head, cost, degree)
+    cost, degree = np.array([6.0, 1.0]), np.array([2, 1])
+    beta = share_out(head, cost, degree)
     assert beta.tolist() == [3, 3, 1]
-    value, keep = np.array([1.0, 7.0]), np.zeros(2, dtype=bool)
-    best_alone(parent, first, head, beta, 0, 2, value, keep)
+    value, keep = np.array([1.0, 7.0]), np.zeros(2, dtype=np.uint8)
+    best_alone(parent, first, beta, 0, 2, value, keep)
     assert value.tolist() == [1.0, 3.0]
-    assert keep.tolist() == [True, True]
+    assert keep.tolist() == [1, 1]
     # Kept splits that pay no more than the cost leave a slope of 1 on each of their arcs.
     rise = np.empty(3)
     left, size = clash(first, head, cost, beta, keep, rise)
     assert (left, size, rise.tolist()) == (0.0, 3.0, [1.0, 1.0, 1.0])
     left, size = clash(first, head, cost, beta + 1.0, keep, rise)
     assert (left, size, rise.tolist()) == (3.0, 0.0, [0.0, 0.0, 0.0])
+
+
+def draw_forest(seed):
+    """Return children, parents and leaves of rows (trees, n) of a small random forest."""
+    rng = np.random.default_rng(seed)
+    child, roots = [], []
+    for _ in range(int(rng.integers(1, 5))):
+        roots.append(len(child))
+        child.append(len(child))
+        for _ in range(int(rng.integers(0, 6))):
+            leaf = rng.choice([v for v in range(roots[-1], len(child)) if child[v] == v])
+            child[leaf] = len(child)
+            child += [len(child), len(child) + 1]
+    child = np.array(child, dtype=np.int32)
+    leaves = np.array(roots, dtype=np.int32)[:, None].repeat(12, axis=1)
+    while (child[leaves] != leaves).any():
+        below = child[leaves]
+        leaves = np.where(below == leaves, leaves, below + rng.integers(0, 2, leaves.shape))
+        leaves = leaves.astype(np.int32)
+    return rng, child, find_parents(child), leaves
+
+
+def test_compiled_and_not_they_build_the_same_problem():
+    def run(kernels):
+        found = []
+        for seed in range(40):
+            rng, child, parent, leaves = draw_forest(seed)
+            nodes, rows = len(child), leaves.shape[1]
+            gain = np.where(child == np.arange(nodes), 0, rng.integers(-3, 6, nodes))
+            keep = kernels.worthy(parent, gain)
+            number, above, worth = kernels.chains(parent, keep.view(np.uint8), gain)
+            last = kernels.ends(leaves, parent, number)
+            columns = rng.integers(-1, 3, (nodes, 2)).astype(np.int32)
+            columns[number < 0] = -1
+            times, price = rng.integers(1, 4, rows), rng.integers(1, 9, 3)
+            splits = len(above)
+            degree, slope, passed = kernels.count_arcs(
+                last, parent, number, columns, times, price, splits
+            )
+            found += [keep, number, above, worth, last, degree.copy(), slope, passed]
+            found += kernels.fill_arcs(last, parent, number, columns, times, price, degree, splits)
+            answer, codes = rng.integers(0, 2, nodes), rng.integers(0, 2, rows)
+            amounts = rng.normal(size=(nodes, 2))
+            kernels.add_up(parent, amounts)
+            found += [degree, amounts, kernels.find_parents(child)]
+            found += [kernels.depth_first(parent, child)]
+            found += [kernels.error_sums(leaves, parent, answer, codes, times)]
+            found += [kernels.first_on_path(parent, rng.integers(-1, 3, nodes))]
+        return found
+
+    agree("closure.problem", run)
+
+
+def test_compiled_and_not_they_take_the_same_step():
+    def run(kernels):
+        found = []
+        for seed in range(40):
+            parent, first, head, gain, amounts = draw(seed)
+            splits = len(parent)
+            cost = amounts[splits:].astype(np.float64)
+            beta = kernels.share_out(head, cost, np.bincount(head, minlength=len(cost)))
+            beta[::3] += 1.0
+            value, keep = gain.astype(np.float64), np.zeros(splits, dtype=np.uint8)
+            kernels.best_alone(parent, first, beta, 0, splits, value, keep)
+            rise = np.empty(len(head))
+            sums = kernels.clash(first, head, cost, beta, keep, rise)
+            found += [beta, value, keep, rise, sums]
+        return found
+
+    agree("closure.problem", run)

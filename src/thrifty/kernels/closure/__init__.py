@@ -8,13 +8,14 @@ Maximum flow finds it, and the closures for all penalties are nested (Gallo et a
 ============ ====================================================================================
 `problem`    builds splits, pay nodes and arcs from a forest and the leaves that rows reach; also
              one step of the primal-dual method
-`network`    the network and a flow on it as arrays; exact distances to deficits
+`network`    `Net`, the network; `Flow`, the amounts on it; `Search`, where excess can go; and
+             `measure`, exact distances to deficits
 `solve`      push-relabel without source and sink (Goldberg and Tarjan 1988)
 `path`       `best_closure` for one penalty, `all_closures` for every penalty
 ============ ====================================================================================
 
 Order of calls: the functions of `problem` build `parent`, `first`, `head` and the weights;
-`all_closures` then weaves the network, and alternates between `largest_flow` and dividing blocks.
+`all_closures` then makes a `Net`, and alternates between `largest_flow` and dividing blocks.
 """
 
 from __future__ import annotations

@@ -12,11 +12,12 @@ The flow is computed in float64; whether a block splits is decided in integers.
 
 from __future__ import annotations
 
+import cython
 import numpy as np
+from cython.cimports.thrifty.kernels.closure.network import Net
 
-from thrifty.kernels.closure.network import start_flow, weave
-from thrifty.kernels.closure.solve import largest_flow, reach, take
-from thrifty.kernels.jit import jit
+from thrifty.kernels.closure.network import Search, start_flow
+from thrifty.kernels.closure.solve import change_rate, largest_flow, reach
 
 __all__ = ["all_closures", "best_closure"]
 
@@ -36,13 +37,13 @@ def best_closure(parent, first, head, weight):
     total = total.sum()
     # What costs more than everything is worth is never bought: no sum can pass 2^63 then.
     excess = np.maximum(weight, -total - 1)
-    net = weave(parent, first, head, len(weight) - splits)
-    flow = start_flow(net, excess)
+    net = Net(parent, first, head, len(weight) - splits)
+    search, flow = Search(net), start_flow(net, excess)
     nodes = np.arange(len(weight), dtype=np.int32)
-    largest_flow(net, flow, nodes, np.int64(0))
-    inside = np.zeros(len(weight), dtype=np.bool_)
-    reach(net, flow, nodes, np.int64(0), inside)
-    return inside[:splits]
+    largest_flow(net, search, flow, nodes, 0)
+    inside = np.zeros(len(weight), dtype=np.uint8)
+    reach(net, search, *flow, nodes, 0, inside)
+    return inside[:splits].view(np.bool_)
 
 
 def all_closures(parent, first, head, worth, cost):
@@ -55,25 +56,26 @@ def all_closures(parent, first, head, worth, cost):
     for amounts in (worth, cost):
         _refuse_overflow(amounts)
     splits, nodes = len(parent), np.arange(len(worth), dtype=np.int32)
-    net = weave(parent, first, head, len(worth) - splits)
+    net = Net(parent, first, head, len(worth) - splits)
     rates = np.zeros(len(worth))
     if not len(worth):
         return rates
     amount, price = worth.astype(np.float64), cost.astype(np.float64)
-    flow = start_flow(net, amount.copy())
+    search, flow = Search(net), start_flow(net, amount.copy())
     dust = DUST * max(1.0, float(np.abs(amount).max()))
     block = np.zeros(len(worth), dtype=np.int32)
-    inside = np.zeros(len(worth), dtype=np.bool_)
+    inside = np.zeros(len(worth), dtype=np.uint8)
     worths, costs = [int(worth.sum())], [int(cost.sum())]
     mu = np.zeros(1)
     while len(nodes):
         new = np.array([a / b if b else np.inf for a, b in zip(worths, costs, strict=True)])
         free = np.isinf(new)
-        change_rate(net, flow, price, nodes, block, np.where(free, 0.0, new - mu))
-        largest_flow(net, flow, nodes, dust)
-        reach(net, flow, nodes, dust, inside)
+        change = np.where(free, 0.0, new - mu)
+        change_rate(net, search, flow.excess, flow.along, price, nodes, block, change)
+        largest_flow(net, search, flow, nodes, dust)
+        reach(net, search, *flow, nodes, dust, inside)
         worths, costs, mu, nodes = _divide(
-            net, flow, nodes, inside, block, worth, cost, (worths, costs, new), rates
+            net, nodes, inside, block, worth, cost, (worths, costs, new), rates
         )
     return rates
 
@@ -83,15 +85,17 @@ def _refuse_overflow(amounts):
         raise OverflowError("closure: the amounts add up to 2^62 or more; scale them down")
 
 
-def _divide(net, flow, nodes, inside, block, worth, cost, blocks, rates):
+def _divide(net, nodes, inside, block, worth, cost, blocks, rates):
     """Settle blocks that hold together, part the others; the blocks and nodes that remain."""
     worths, costs, mu = blocks
-    inner = part_sums(nodes, inside, block, worth, cost, len(worths)).tolist()
+    sums = np.zeros((2, len(worths)), dtype=np.int64)
+    part_sums(nodes, inside, block, worth, cost, sums)
+    inner = sums.tolist()
     # In whole numbers of any size: is the part inside worth more per cost than the block?
     parts = [b for b, (a, c) in enumerate(zip(*inner, strict=True)) if a * costs[b] > worths[b] * c]
     low = np.full(len(worths), -1, dtype=np.int32)
     low[parts] = np.arange(0, 2 * len(parts), 2)
-    nodes = settle(net, nodes, inside, block, low, mu, rates)
+    nodes = nodes[: settle(net, nodes, inside, block, low, mu, rates)]
     halves = [
         [(all_[b] - in_[b], in_[b]) for b in parts]
         for all_, in_ in zip((worths, costs), inner, strict=True)
@@ -100,74 +104,74 @@ def _divide(net, flow, nodes, inside, block, worth, cost, blocks, rates):
     return worths, costs, np.repeat(mu[parts], 2), nodes
 
 
-@jit
-def change_rate(net, flow, price, nodes, block, change):
-    """Move each block to its new rate; the flow stays, but for what pay nodes no longer take."""
-    excess, splits = flow.excess, len(net.parent)
-    for v in nodes:
-        excess[v] -= change[block[v]] * price[v]
-        if v >= splits and excess[v] > 0:
-            empty(net, flow, v, v - splits)
+def part_sums(
+    nodes: cython.const[cython.int][::1],
+    inside: cython.const[cython.uchar][::1],
+    block: cython.const[cython.int][::1],
+    worth: cython.const[cython.longlong][::1],
+    cost: cython.const[cython.longlong][::1],
+    sums: cython.longlong[:, ::1],
+):
+    """Add up worth and cost of the inner part of each block, into `sums` (2, blocks)."""
+    with cython.nogil:
+        for k in range(len(nodes)):
+            v = nodes[k]
+            if inside[v]:
+                sums[0, block[v]] += worth[v]
+                sums[1, block[v]] += cost[v]
 
 
-@jit
-def empty(net, flow, v, pay):
-    """Send the excess of a pay node back where it came from."""
-    excess, along, tail = flow.excess, flow.along, net.tail
-    for j in range(net.come[pay], net.come[pay + 1]):
-        amount = min(along[j], excess[v])
-        if amount > 0:
-            excess[v] -= amount
-            excess[tail[j]] += amount
-            take(along, flow.fillers, flow.sources, tail[j], pay, j, amount)
-    # Rounding may leave a trace; a pay node never holds excess.
-    excess[v] = min(excess[v], 0.0)
+def settle(
+    net: Net,
+    nodes: cython.int[::1],
+    inside: cython.const[cython.uchar][::1],
+    block: cython.int[::1],
+    low: cython.const[cython.int][::1],
+    mu: cython.const[cython.double][::1],
+    rates: cython.double[::1],
+):
+    """Give settled nodes their rate and others their new block; cut arcs between blocks.
+
+    Nodes that remain are moved to the front of `nodes`; returns how many.
+    """
+    splits: cython.int = len(net.parent)
+    kept: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for k in range(len(nodes)):
+            v = nodes[k]
+            b = block[v]
+            if low[b] < 0:
+                rates[v] = mu[b]
+                block[v] = -1
+            else:
+                block[v] = low[b] + inside[v]
+                nodes[kept] = v
+                kept += 1
+        for k in range(kept):
+            h = nodes[k]
+            if h < splits:
+                if net.parent[h] >= 0 and block[net.parent[h]] != block[h]:
+                    net.parent[h] = -1
+                # What a split inside needs is inside too.
+                if not inside[h]:
+                    drop_arcs(net, h, block)
+    return kept
 
 
-@jit
-def part_sums(nodes, inside, block, worth, cost, blocks):
-    """Worth and cost of the inner part of each block."""
-    sums = np.zeros((2, blocks), dtype=np.int64)
-    for v in nodes:
-        if inside[v]:
-            sums[0, block[v]] += worth[v]
-            sums[1, block[v]] += cost[v]
-    return sums
-
-
-@jit
-def settle(net, nodes, inside, block, low, mu, rates):
-    """Give settled nodes their rate and others their new block; cut arcs; nodes that remain."""
-    splits, kept = len(net.parent), 0
-    for v in nodes:
-        b = block[v]
-        if low[b] < 0:
-            rates[v] = mu[b]
-            block[v] = -1
-        else:
-            block[v] = low[b] + np.int32(inside[v])
-            nodes[kept] = v
-            kept += 1
-    nodes = nodes[:kept]
-    for h in nodes:
-        if h < splits:
-            if net.parent[h] >= 0 and block[net.parent[h]] != block[h]:
-                net.parent[h] = -1
-            drop_arcs(net, h, block)
-    return nodes
-
-
-@jit
-def drop_arcs(net, h, block):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def drop_arcs(net: Net, h: cython.int, block: cython.const[cython.int][::1]) -> cython.void:
     """Move the needs of split h that lie in other blocks behind its last."""
-    head, place, tail = net.head, net.place, net.tail
-    i, last, own = net.first[h], net.last[h], block[h]
+    i: cython.int = net.first[h]
+    last: cython.int = net.last[h]
+    own: cython.int = block[h]
     while i < last:
-        if block[head[i]] == own:
+        if block[net.head[i]] == own:
             i += 1
             continue
         last -= 1
-        tail[place[i]] = -1
-        head[i], head[last] = head[last], head[i]
-        place[i], place[last] = place[last], place[i]
+        net.tail[net.place[i]] = -1
+        net.head[i], net.head[last] = net.head[last], net.head[i]
+        net.place[i], net.place[last] = net.place[last], net.place[i]
     net.last[h] = last

@@ -11,9 +11,8 @@ it shares with others.
 
 from __future__ import annotations
 
+import cython
 import numpy as np
-
-from thrifty.kernels.jit import jit
 
 __all__ = [
     "add_up",
@@ -32,172 +31,243 @@ __all__ = [
 ]
 
 
-@jit
-def find_parents(child):
+def find_parents(child: cython.const[cython.int][:]):
     """Parent of each node, -1 for roots; a leaf is its own child."""
-    parent = np.full(len(child), -1, dtype=np.int32)
-    for node in range(len(child)):
-        if child[node] != node:
-            parent[child[node]] = node
-            parent[child[node] + 1] = node
-    return parent
+    parents = np.empty(len(child), np.int32)
+    parent: cython.int[::1] = parents
+    node: cython.int
+    nodes: cython.int = len(child)
+    with cython.nogil:
+        for node in range(nodes):
+            parent[node] = -1
+        for node in range(nodes):
+            if child[node] != node:
+                parent[child[node]] = node
+                parent[child[node] + 1] = node
+    return parents
 
 
-@jit
-def error_sums(leaves, parent, answer, codes, weight):
+def error_sums(
+    leaves: cython.const[cython.int][:, ::1],
+    parent: cython.const[cython.int][::1],
+    answer: cython.const[cython.longlong][::1],
+    codes: cython.const[cython.longlong][::1],
+    weight: cython.const[cython.longlong][::1],
+):
     """Weight of the rows that each node gets wrong, of those that pass it."""
-    errors = np.zeros(len(parent), dtype=np.int64)
-    for tree in range(leaves.shape[0]):
-        for i in range(leaves.shape[1]):
-            node = leaves[tree, i]
-            while node >= 0:
-                if answer[node] != codes[i]:
-                    errors[node] += weight[i]
-                node = parent[node]
-    return errors
+    sums = np.zeros(len(parent), np.int64)
+    errors: cython.longlong[::1] = sums
+    passed: cython.longlong[::1] = np.zeros(len(parent), np.int64)
+    order: cython.const[cython.Py_ssize_t][::1] = np.argsort(codes)
+    begin: cython.Py_ssize_t = 0
+    end: cython.Py_ssize_t = 0
+    with cython.nogil:
+        # Class by class: the rows that pass each node, summed from the leaves up.
+        while begin < len(order):
+            code = codes[order[begin]]
+            while end < len(order) and codes[order[end]] == code:
+                end += 1
+            for tree in range(leaves.shape[0]):
+                for k in range(begin, end):
+                    passed[leaves[tree, order[k]]] += weight[order[k]]
+            for node in range(len(parent) - 1, -1, -1):
+                if answer[node] != code:
+                    errors[node] += passed[node]
+                if parent[node] >= 0:
+                    passed[parent[node]] += passed[node]
+                passed[node] = 0
+            begin = end
+    return sums
 
 
-@jit
-def worthy(parent, gain):
+def worthy(parent: cython.const[cython.int][::1], gain: cython.const[cython.longlong][::1]):
     """Splits in the least best pruning at no cost: worth something with their best offspring."""
-    value = gain.copy()
-    for node in range(len(parent) - 1, -1, -1):
-        if parent[node] >= 0 and value[node] > 0:
-            value[parent[node]] += value[node]
-    keep = value > 0
-    for node in range(len(parent)):
-        if parent[node] >= 0 and not keep[parent[node]]:
-            keep[node] = False
-    return keep
+    value: cython.longlong[::1] = np.empty(len(parent), np.int64)
+    kept = np.empty(len(parent), np.bool_)
+    keep: cython.uchar[::1] = kept.view(np.uint8)
+    with cython.nogil:
+        for node in range(len(parent)):
+            value[node] = gain[node]
+        for node in range(len(parent) - 1, -1, -1):
+            if parent[node] >= 0:
+                value[parent[node]] += max(value[node], 0)
+        for node in range(len(parent)):
+            keep[node] = value[node] > 0
+            if parent[node] >= 0:
+                keep[node] &= keep[parent[node]]
+    return kept
 
 
-@jit
-def chains(parent, keep, gain):
+def chains(
+    parent: cython.const[cython.int][::1],
+    keep: cython.const[cython.uchar][::1],
+    gain: cython.const[cython.longlong][::1],
+):
     """Number kept splits; one not worth it alone goes with its only kid, if it has only one.
 
-    Gives the number of each node, -1 if it is not kept, and the parent of each number.
+    Gives the number of each node, -1 if it is not kept, and the parent and the gain of each number.
     """
-    kids = np.zeros(len(parent), dtype=np.int32)
-    for node in range(len(parent)):
-        if keep[node] and parent[node] >= 0:
-            kids[parent[node]] += 1
-    number = np.full(len(parent), -1, dtype=np.int32)
-    above = np.empty(len(parent), dtype=np.int32)
-    total = np.empty(len(parent), dtype=np.int64)
-    count = 0
-    for node in range(len(parent)):
-        if not keep[node]:
-            continue
-        up = parent[node]
-        if up >= 0 and kids[up] == 1 and total[number[up]] <= 0:
-            number[node] = number[up]
-            total[number[node]] += gain[node]
-            continue
-        number[node] = count
-        above[count] = number[up] if up >= 0 else -1
-        total[count] = gain[node]
-        count += 1
-    return number, above[:count].copy(), total[:count].copy()
+    numbers = np.empty(len(parent), np.int32)
+    parents = np.empty(len(parent), np.int32)
+    totals = np.empty(len(parent), np.int64)
+    kids: cython.int[::1] = np.zeros(len(parent), np.int32)
+    number: cython.int[::1] = numbers
+    above: cython.int[::1] = parents
+    total: cython.longlong[::1] = totals
+    count: cython.int = 0
+    with cython.nogil:
+        for node in range(len(parent)):
+            if keep[node] and parent[node] >= 0:
+                kids[parent[node]] += 1
+        for node in range(len(parent)):
+            number[node] = -1
+            if not keep[node]:
+                continue
+            up = parent[node]
+            if up >= 0 and kids[up] == 1 and total[number[up]] <= 0:
+                number[node] = number[up]
+                total[number[node]] += gain[node]
+                continue
+            number[node] = count
+            above[count] = number[up] if up >= 0 else -1
+            total[count] = gain[node]
+            count += 1
+    return numbers, parents[:count].copy(), totals[:count].copy()
 
 
-@jit
-def first_on_path(parent, mark):
+def first_on_path(parent: cython.const[cython.int][::1], mark: cython.const[cython.longlong][::1]):
     """Whether a node's mark (>= 0) is borne by none of its ancestors."""
-    fresh = np.zeros(len(parent), dtype=np.bool_)
-    for node in range(len(parent)):
-        if mark[node] < 0:
-            continue
-        up = parent[node]
-        while up >= 0 and mark[up] != mark[node]:
-            up = parent[up]
-        fresh[node] = up < 0
-    return fresh
+    marks = np.zeros(len(parent), np.bool_)
+    fresh: cython.uchar[::1] = marks.view(np.uint8)
+    with cython.nogil:
+        for node in range(len(parent)):
+            if mark[node] < 0:
+                continue
+            up = parent[node]
+            while up >= 0 and mark[up] != mark[node]:
+                up = parent[up]
+            fresh[node] = up < 0
+    return marks
 
 
-@jit
-def depth_first(parent, child):
+def depth_first(parent: cython.const[cython.int][::1], child: cython.const[cython.int][:]):
     """Place of each node in a walk through its tree, offspring right behind their parent."""
-    size = np.ones(len(parent), dtype=np.int32)
-    for node in range(len(parent) - 1, -1, -1):
-        if parent[node] >= 0:
-            size[parent[node]] += size[node]
-    rank = np.zeros(len(parent), dtype=np.int32)
-    for node in range(len(parent)):
-        up = parent[node]
-        if up >= 0:
-            rank[node] = rank[up] + 1 + (size[child[up]] if node > child[up] else 0)
-    return rank
+    ranks = np.zeros(len(parent), np.int32)
+    rank: cython.int[::1] = ranks
+    # How many nodes are below each node, with itself.
+    size: cython.int[::1] = np.zeros(len(parent), np.int32)
+    with cython.nogil:
+        for node in range(len(parent) - 1, -1, -1):
+            size[node] += 1
+            if parent[node] >= 0:
+                size[parent[node]] += size[node]
+        for node in range(len(parent)):
+            up = parent[node]
+            if up >= 0:
+                rank[node] = rank[up] + 1
+                if node > child[up]:
+                    rank[node] += size[child[up]]
+    return ranks
 
 
-@jit
-def ends(leaves, parent, number):
+def ends(
+    leaves: cython.const[cython.int][:, ::1],
+    parent: cython.const[cython.int][::1],
+    number: cython.const[cython.int][::1],
+):
     """Last kept split on the way of each row, by tree; -1 where none is kept."""
-    last = np.full(len(parent), -1, dtype=np.int32)
-    for node in range(len(parent)):
-        if number[node] >= 0:
-            last[node] = node
-        elif parent[node] >= 0:
-            last[node] = last[parent[node]]
-    out = np.empty((leaves.shape[1], leaves.shape[0]), dtype=np.int32)
-    for tree in range(leaves.shape[0]):
-        for i in range(leaves.shape[1]):
-            out[i, tree] = last[leaves[tree, i]]
-    return out
+    found = np.empty((leaves.shape[1], leaves.shape[0]), np.int32)
+    out: cython.int[:, ::1] = found
+    last: cython.int[::1] = np.empty(len(parent), np.int32)
+    node: cython.int
+    nodes: cython.int = len(parent)
+    with cython.nogil:
+        for node in range(nodes):
+            if number[node] >= 0:
+                last[node] = node
+            else:
+                last[node] = last[parent[node]] if parent[node] >= 0 else -1
+        for tree in range(leaves.shape[0]):
+            for i in range(leaves.shape[1]):
+                out[i, tree] = last[leaves[tree, i]]
+    return found
 
 
-@jit
-def count_arcs(last, parent, number, columns, times, price, splits):
+def count_arcs(
+    last: cython.const[cython.int][:, ::1],
+    parent: cython.const[cython.int][::1],
+    number: cython.const[cython.int][::1],
+    columns: cython.const[cython.int][:, ::1],
+    times: cython.const[cython.longlong][::1],
+    price: cython.const[cython.longlong][::1],
+    splits: cython.Py_ssize_t,
+):
     """How many splits need each pay node (column, row); slope and passing rows of each split.
 
     `columns` (nodes, 2) are what a split makes a row pay, -1 for nothing. What only one split
     needs is added to its slope right away.
     """
-    degree = np.zeros((len(price), len(last)), dtype=np.int32)
-    only = np.zeros((len(price), len(last)), dtype=np.int32)
-    passed = np.zeros(splits, dtype=np.int64)
-    for i in range(len(last)):
-        for tree in range(last.shape[1]):
-            node = last[i, tree]
-            while node >= 0:
-                passed[number[node]] += times[i]
-                for k in range(2):
-                    column = columns[node, k]
-                    if column >= 0:
-                        degree[column, i] += 1
-                        only[column, i] = number[node]
-                node = parent[node]
-    slope = np.zeros(splits, dtype=np.int64)
-    for column in range(len(price)):
+    degrees = np.zeros((len(price), len(last)), np.int32)
+    slopes = np.zeros(splits, np.int64)
+    passes = np.zeros(splits, np.int64)
+    degree: cython.int[:, ::1] = degrees
+    slope: cython.longlong[::1] = slopes
+    passed: cython.longlong[::1] = passes
+    ended: cython.longlong[::1] = np.zeros(len(parent), np.int64)
+    only: cython.int[:, ::1] = np.zeros((len(price), len(last)), np.int32)
+    node: cython.int
+    column: cython.int
+    with cython.nogil:
         for i in range(len(last)):
-            if degree[column, i] == 1:
-                slope[only[column, i]] += price[column] * times[i]
-    return degree, slope, passed
+            for tree in range(last.shape[1]):
+                node = last[i, tree]
+                if node >= 0:
+                    ended[node] += times[i]
+                while node >= 0:
+                    for k in range(2):
+                        column = columns[node, k]
+                        if column >= 0:
+                            degree[column, i] += 1
+                            only[column, i] = number[node]
+                    node = parent[node]
+        # Rows pass a node that end there or at its offspring.
+        for k in range(len(parent) - 1, -1, -1):
+            if number[k] >= 0:
+                passed[number[k]] += ended[k]
+                if parent[k] >= 0:
+                    ended[parent[k]] += ended[k]
+        for column in range(len(price)):
+            for i in range(len(last)):
+                if degree[column, i] == 1:
+                    slope[only[column, i]] += price[column] * times[i]
+    return degrees, slopes, passes
 
 
-@jit
-def fill_arcs(last, parent, number, columns, times, price, degree, splits):
+def fill_arcs(
+    last: cython.const[cython.int][:, ::1],
+    parent: cython.const[cython.int][::1],
+    number: cython.const[cython.int][::1],
+    columns: cython.const[cython.int][:, ::1],
+    times: cython.const[cython.longlong][::1],
+    price: cython.const[cython.longlong][::1],
+    degree: cython.int[:, ::1],
+    splits: cython.Py_ssize_t,
+):
     """Cost of the pay nodes that several splits need, and the arcs to them by split.
 
     Pay nodes are numbered column by column, rows inside: the needs of a split lie close together.
+    Their numbers replace the `degree` of each column and row, or -1.
     """
-    pays = np.int64(0)
-    cost = np.empty(np.sum(degree > 1), dtype=np.int64)
-    arcs = np.int64(0)
-    for column in range(len(price)):
-        for i in range(len(last)):
-            if degree[column, i] > 1:
-                cost[pays] = price[column] * times[i]
-                arcs += degree[column, i]
-                degree[column, i] = pays
-                pays += 1
-            else:
-                degree[column, i] = -1
-    first = np.zeros(splits + 1, dtype=np.int64)
-    head = np.empty(arcs, dtype=np.int32)
-    for fill in range(2):
-        if fill:
-            for h in range(splits):
-                first[h + 1] += first[h]
+    shared = count_shared(degree)
+    costs = np.empty(shared.pays, np.int64)
+    starts = np.zeros(splits + 1, np.int64)
+    heads = np.empty(shared.arcs, np.int32)
+    cost: cython.longlong[::1] = costs
+    first: cython.longlong[::1] = starts
+    head: cython.int[::1] = heads
+    node: cython.int
+    with cython.nogil:
+        number_pays(times, price, degree, cost)
         # Counted one place ahead, so that filling moves each start to where it belongs.
         for tree in range(last.shape[1]):
             for i in range(len(last)):
@@ -206,70 +276,144 @@ def fill_arcs(last, parent, number, columns, times, price, degree, splits):
                     for k in range(2):
                         column = columns[node, k]
                         if column >= 0 and degree[column, i] >= 0:
-                            h = number[node]
-                            if fill:
-                                head[first[h]] = degree[column, i]
-                                first[h] += 1
-                            else:
-                                first[h + 1] += 1
+                            first[number[node] + 1] += 1
                     node = parent[node]
-    for h in range(splits, 0, -1):
-        first[h] = first[h - 1]
-    first[0] = 0
-    return cost, first, head
+        for h in range(splits):
+            first[h + 1] += first[h]
+        for tree in range(last.shape[1]):
+            for i in range(len(last)):
+                node = last[i, tree]
+                while node >= 0:
+                    for k in range(2):
+                        column = columns[node, k]
+                        if column >= 0 and degree[column, i] >= 0:
+                            head[first[number[node]]] = degree[column, i]
+                            first[number[node]] += 1
+                    node = parent[node]
+        for h in range(splits, 0, -1):
+            first[h] = first[h - 1]
+        first[0] = 0
+    return costs, starts, heads
 
 
-@jit
-def add_up(parent, amounts):
+# How many pay nodes several splits need, and the arcs to them.
+Shared = cython.struct(pays=cython.Py_ssize_t, arcs=cython.Py_ssize_t)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def count_shared(degree: cython.const[cython.int][:, ::1]) -> Shared:
+    """Count the pay nodes that several splits need, and the arcs to them."""
+    pays: cython.Py_ssize_t = 0
+    arcs: cython.Py_ssize_t = 0
+    for column in range(degree.shape[0]):
+        for i in range(degree.shape[1]):
+            if degree[column, i] > 1:
+                pays += 1
+                arcs += degree[column, i]
+    return Shared(pays, arcs)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def number_pays(
+    times: cython.const[cython.longlong][::1],
+    price: cython.const[cython.longlong][::1],
+    degree: cython.int[:, ::1],
+    cost: cython.longlong[::1],
+) -> cython.void:
+    """Number the pay nodes that several splits need, in `degree`; others become -1."""
+    pays: cython.int = 0
+    for column in range(len(price)):
+        for i in range(len(times)):
+            if degree[column, i] > 1:
+                cost[pays] = price[column] * times[i]
+                degree[column, i] = pays
+                pays += 1
+            else:
+                degree[column, i] = -1
+
+
+def add_up(parent: cython.const[cython.int][::1], amounts: cython.double[:, ::1]):
     """Add to each node (nodes, k) what its offspring have."""
-    for node in range(len(parent) - 1, -1, -1):
-        if parent[node] >= 0:
-            amounts[parent[node]] += amounts[node]
+    with cython.nogil:
+        for node in range(len(parent) - 1, -1, -1):
+            up = parent[node]
+            if up >= 0:
+                for k in range(amounts.shape[1]):
+                    amounts[up, k] += amounts[node, k]
 
 
-@jit
-def share_out(first, head, cost, degree):
+def share_out(
+    head: cython.const[cython.int][::1],
+    cost: cython.const[cython.double][::1],
+    degree: cython.const[cython.longlong][::1],
+):
     """Return first duals by arc: the cost of its pay node, divided by its number of arcs."""
-    beta = np.empty(len(head))
-    for i in range(len(head)):
-        beta[i] = cost[head[i]] / degree[head[i]]
-    return beta
+    duals = np.empty(len(head))
+    beta: cython.double[::1] = duals
+    with cython.nogil:
+        for i in range(len(head)):
+            beta[i] = cost[head[i]] / degree[head[i]]
+    return duals
 
 
-@jit
-def best_alone(parent, first, head, beta, begin, end, value, keep):
+def best_alone(
+    parent: cython.const[cython.int][::1],
+    first: cython.const[cython.longlong][::1],
+    beta: cython.const[cython.double][::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    value: cython.double[::1],
+    keep: cython.uchar[::1],
+):
     """Best pruning of the trees of splits begin to end when needs cost `beta`, bottom up.
 
     `value` is what splits are worth and becomes what they are worth with their best offspring.
     """
-    for h in range(end - 1, begin - 1, -1):
-        for i in range(first[h], first[h + 1]):
-            value[h] -= beta[i]
-        if parent[h] >= 0 and value[h] > 0:
-            value[parent[h]] += value[h]
-    for h in range(begin, end):
-        keep[h] = value[h] > 0 and (parent[h] < 0 or keep[parent[h]])
+    with cython.nogil:
+        for h in range(end - 1, begin - 1, -1):
+            worth = value[h]
+            for i in range(first[h], first[h + 1]):
+                worth -= beta[i]
+            value[h] = worth
+            if parent[h] >= 0 and worth > 0:
+                value[parent[h]] += worth
+        for h in range(begin, end):
+            keep[h] = value[h] > 0 and (parent[h] < 0 or keep[parent[h]])
 
 
-@jit
-def clash(first, head, cost, beta, keep, rise):
+def clash(
+    first: cython.const[cython.longlong][::1],
+    head: cython.const[cython.int][::1],
+    cost: cython.const[cython.double][::1],
+    beta: cython.const[cython.double][::1],
+    keep: cython.const[cython.uchar][::1],
+    rise: cython.double[::1],
+):
     """Fill `rise` with the direction, by arc, in which the dual falls.
 
     Returns what is paid beyond the costs, and the squared length of the direction.
 
     A pay node is bought when the duals of its arcs come to more than it costs.
     """
-    paid = np.zeros(len(cost))
-    for i in range(len(head)):
-        paid[head[i]] += beta[i]
     left = 0.0
-    for v in range(len(cost)):
-        left += max(paid[v] - cost[v], 0.0)
     size = 0.0
-    for h in range(len(keep)):
-        for i in range(first[h], first[h + 1]):
-            rise[i] = (1.0 if keep[h] else 0.0) - (1.0 if paid[head[i]] > cost[head[i]] else 0.0)
-            # A dual that is 0 cannot fall.
-            if beta[i] > 0 or rise[i] > 0:
-                size += rise[i] * rise[i]
+    paid: cython.double[::1] = np.zeros(len(cost))
+    with cython.nogil:
+        for i in range(len(head)):
+            paid[head[i]] += beta[i]
+        for v in range(len(cost)):
+            left += max(paid[v] - cost[v], 0.0)
+            # From here on, whether it is bought.
+            paid[v] = 1.0 if paid[v] > cost[v] else 0.0
+        for h in range(len(keep)):
+            kept = 1.0 if keep[h] else 0.0
+            for i in range(first[h], first[h + 1]):
+                step = kept - paid[head[i]]
+                # A dual that is 0 cannot fall.
+                size += step * step if (beta[i] > 0) | (step > 0) else 0.0
+                rise[i] = step
     return left, size

@@ -235,7 +235,7 @@ def _critical_alphas(data: PruningData) -> Floats:
     unit = max(float(gain.sum()), 1.0) / IMPURITY_UNITS
     units = np.rint(gain / unit).astype(np.int64)
     parent = arcs.find_parents(forest.nodes["child"])
-    number, above, worth = arcs.chains(parent, arcs.worthy(parent, units), units)
+    number, above, worth = arcs.chains(parent, arcs.worthy(parent, units).view(np.uint8), units)
     # A chain of nodes that are kept or pruned together has as many splits as nodes.
     cost = np.bincount(number[number >= 0], minlength=len(above)).astype(np.int64)
     no_shared_costs = np.zeros(len(above) + 1, dtype=np.int64)

@@ -85,7 +85,7 @@ class ClosureProblem:
         passes costs `step_price`.
         """
         parent = arcs.find_parents(forest.nodes["child"])
-        number, above, worth = arcs.chains(parent, arcs.worthy(parent, gain), gain)
+        number, above, worth = arcs.chains(parent, arcs.worthy(parent, gain).view(np.uint8), gain)
         order = arcs.depth_first(parent, forest.nodes["child"])
         last, times = _distinct(arcs.ends(forest.leaves(X), parent, number), order)
         columns, price = _columns(forest, parent, number, prices)

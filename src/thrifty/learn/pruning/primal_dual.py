@@ -49,7 +49,7 @@ def solve_dual(
     amounts = problem.worth * problem.worth_unit - penalty * (problem.cost * problem.cost_unit)
     weight, cost = amounts[:splits].copy(), -amounts[splits:]
     first, head = problem.first, problem.head
-    beta = share_out(first, head, cost, np.bincount(head, minlength=len(cost)))
+    beta = share_out(head, cost, np.bincount(head, minlength=len(cost)))
     keep, rise = np.zeros(splits, dtype=bool), np.empty(len(head))
     roots = np.flatnonzero(problem.parent < 0).tolist()
     trees = list(pairwise([*roots, splits]))  # first split and end of each tree
@@ -57,7 +57,7 @@ def solve_dual(
     while done < iterations:
         done += 1
         alone = _prune_trees(problem, weight, beta, trees, keep)
-        left, size = clash(first, head, cost, beta, keep, rise)
+        left, size = clash(first, head, cost, beta, keep.view(np.uint8), rise)
         dual = alone + left
         bound = min(bound, dual)
         paid = np.zeros(len(cost), dtype=bool)
@@ -79,10 +79,10 @@ def _prune_trees(
     keep: NDArray[np.bool_],
 ) -> float:
     """Prune each tree alone at these duals, into `keep`; return the value of all of them."""
-    value = weight.copy()
+    value, kept = weight.copy(), keep.view(np.uint8)
 
     def prune_one(begin: int, end: int) -> None:
-        best_alone(problem.parent, problem.first, problem.head, beta, begin, end, value, keep)
+        best_alone(problem.parent, problem.first, beta, begin, end, value, kept)
 
     run(prune_one, trees)
     roots = [begin for begin, _ in trees]
