@@ -57,7 +57,8 @@ def compiler_arguments() -> list[str]:
     """Return the flags of the C compiler.
 
     Nothing here depends on the machine that compiles: wheels run on any processor of their
-    platform, with the same results. Fused multiply-adds are off because they round differently from the plain sums.
+    platform, with the same results. Fused multiply-adds are off because they round differently
+    from plain sums.
     """
     if os.name == "nt":
         return ["/O2", "/fp:precise"]

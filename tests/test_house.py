@@ -23,7 +23,7 @@ PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
 FOLDERS = sorted({path.parent for path in FILES})
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
-HEAVY = {"lightgbm", "matplotlib", "numba", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
+HEAVY = {"lightgbm", "matplotlib", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
 PICKLES = {"cPickle", "cloudpickle", "dill", "marshal", "pickle", "shelve"}
 PICKLE_CALLS = re.compile(
     r"allow_pickle\s*=\s*True|read_pickle|joblib\.load|from joblib import .*\bload\b"

@@ -14,7 +14,7 @@ from thrifty.errors import BundleError
 from thrifty.model import Forest
 from thrifty.model.forest.nodes import CATEGORICAL, MISSING_LEFT, empty_nodes
 
-HEAVY = {"numba", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
+HEAVY = {"pandas", "polars", "pyarrow", "scipy", "sklearn"}
 LEVELS = ["low", "mid", "high"]
 number = st.one_of(st.none(), st.floats(-1, 1))
 rows = st.lists(

@@ -41,7 +41,7 @@ def test_help_imports_no_command(modules_after) -> None:
 def test_the_help_of_a_command_loads_nothing_heavy(name, modules_after) -> None:
     modules = modules_after("-m", "thrifty.cli", name, "--help")
     loaded = {module.split(".")[0] for module in modules}
-    assert not loaded & {"sklearn", "numba", "scipy", "pandas", "matplotlib"}
+    assert not loaded & {"sklearn", "scipy", "pandas", "matplotlib"}
 
 
 def test_the_version_is_printed(run) -> None:

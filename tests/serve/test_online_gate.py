@@ -232,4 +232,4 @@ for x in range(9):
         gate.feedback(0)
 """
     loaded = {name.split(".")[0] for name in modules_after("-c", code)}
-    assert not loaded & {"sklearn", "numba", "scipy", "pandas", "polars", "matplotlib"}
+    assert not loaded & {"sklearn", "scipy", "pandas", "polars", "matplotlib"}

@@ -1,19 +1,24 @@
-"""Kernels: free functions on NumPy arrays, compiled by Numba at their first call.
+"""Kernels: loops over arrays in Cython's pure Python mode, compiled when the package is built.
 
-Kernels know columns by position only. They contain no classes, no validation and no hidden
-randomness: the caller checks the arguments, allocates the arrays, and passes seeds in. A result
-never depends on the number of threads.
+Kernels know columns by position only. They contain no validation and no hidden randomness: the
+caller checks the arguments and passes seeds in. They run without the GIL, and a result depends
+neither on the number of threads nor on the processor.
 
-============================ ====================================================================
-`jit`, `threads`, `random`   compilation and its cache; the thread pool; SplitMix64
-`binning`                    columns of floats to columns of bytes
-`histogram`, `splits`        sums per bin in fixed point; the best split of one histogram
-`hist_tree`                  growing a regression tree best-first, with feature prices
-`minimax`, `deep_tree`       impurity of the worse child; growing a tree of BudgetRF
-`descent`                    scoring a forest, whole or only until the answer is settled
-`binned_descent`             sending binned rows down a tree that has just been grown
-`neighbors`, `products`      FMCC's nearest rows; kernel values of support vector machines
-`lambdarank`                 gradients of the ranking loss
-`closure`                    maximum closure by minimum cut, for pruning forests (a subpackage)
-============================ ====================================================================
+Every module is ordinary Python with C types in its annotations, and runs uncompiled as its own
+reference (`tests/kernels/uncompiled.py`). A `.pxd` file declares what other kernels call in C.
+Arrays with one role are the fields of a class, and its docstring explains them.
+
+================================ ================================================================
+`threads`, `processor`, `random` the thread pool; kernels for AVX2; SplitMix64
+`binning`                        columns of floats to columns of bytes
+`histogram`, `splits`            sums per bin in fixed point; the best split of one histogram
+`growth`, `hist_tree`            boosted trees with feature prices: the records; growing best-first
+`node_rows`, `minimax`           BudgetRF: the rows of a node; the least impurity of the worse child
+`growing_tree`, `deep_tree`      BudgetRF: splitting a node; growing a tree
+`descent`, `binned_descent`      scoring a forest, whole or until settled; following a new tree
+`nearest`, `neighbors`           FMCC: the nearest rows; buying features by them
+`products`                       products and distances of rows and vectors, in a fixed order
+`lambdarank`                     gradients of the ranking loss
+`closure`                        maximum closure by minimum cut, for pruning forests (a subpackage)
+================================ ================================================================
 """

@@ -1,8 +1,7 @@
 """The number of threads that kernels may use, and the pool they run on.
 
-Kernels release the GIL, so plain Python threads suffice; Numba's own parallel layers fail after a
-fork or with concurrent callers. Work is always divided so that the result does not depend on the
-number of threads.
+Kernels release the GIL, so plain Python threads suffice; OpenMP's would not survive a fork. Work
+is always divided so that the result does not depend on the number of threads.
 """
 
 from __future__ import annotations

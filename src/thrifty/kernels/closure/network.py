@@ -79,6 +79,8 @@ class Net:
 
     def __init__(self, parent, first, head, pays):
         splits = len(parent)
+        if max(len(head), splits + pays) >= 1 << 31:
+            raise OverflowError("closure: nodes and arcs are numbered with 31 bits; use fewer rows")
         self.parent = parent.astype(np.int32)
         self.kid = np.full(splits, -1, dtype=np.int32)
         self.twin = np.full(splits, -1, dtype=np.int32)
