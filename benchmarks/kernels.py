@@ -24,7 +24,7 @@ import numpy as np
 from _harness import report
 from _sklearn_forest import freeze
 
-TURNS = 5
+TURNS = 3
 HERE = Path(__file__).resolve()
 OWN_SOURCE = HERE.parent.parent / "src"
 Case = tuple[str, Callable[[], object]]
@@ -57,7 +57,7 @@ def boosted_trees() -> Iterator[Case]:
     yield "boosted tree, 45k x 50", lambda: made.grow(y)
     tree = made.grow(y)
     parts = [part.copy() for part in (tree.left, tree.feature, tree.goes_left)]
-    used, news = np.zeros((45_000, 50), dtype=bool), np.empty(45_001, dtype=np.int64)
+    used, news = np.zeros((45_000, 50), dtype=np.uint8), np.empty(45_001, dtype=np.int64)
     leaves, bins = np.empty(45_000, dtype=np.int64), made.binned.bins
     yield "follow a boosted tree, 45k rows", lambda: follow(bins, *parts, leaves, used, news)
     yield "leaf values, 45k rows", lambda: made.add(made.values(y, None, 1.0), np.zeros(45_000))
