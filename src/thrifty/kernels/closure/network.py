@@ -82,8 +82,8 @@ class Net:
         if max(len(head), splits + pays) >= 1 << 31:
             raise OverflowError("closure: nodes and arcs are numbered with 31 bits; use fewer rows")
         self.parent = parent.astype(np.int32)
-        self.kid = np.full(splits, -1, dtype=np.int32)
-        self.twin = np.full(splits, -1, dtype=np.int32)
+        self.kid = np.empty(splits, dtype=np.int32)
+        self.twin = np.empty(splits, dtype=np.int32)
         self.first = first[:splits].astype(np.int32)
         self.last = first[1:].astype(np.int32)
         self.head = head + np.int32(splits)
@@ -127,10 +127,12 @@ class Search:
         splits, pays, arcs = len(net.parent), len(net.come) - 1, len(net.tail)
         nodes = splits + pays
         self.label = np.zeros(nodes, dtype=np.int32)
-        self.cursor = np.array(net.first)
+        self.cursor = np.empty(splits, dtype=np.int32)
         self.ring = np.empty(nodes, dtype=np.int32)
         self.waiting = np.zeros(splits, dtype=np.uint8)
-        self.fillers = np.zeros(pays, dtype=FILLER).view(np.recarray)
+        fillers = np.zeros(pays, dtype=FILLER)
+        # Ordinary Python reads the fields of a record by name only from such an array.
+        self.fillers = fillers if cython.compiled else fillers.view(np.recarray)
         self.sends = np.zeros(splits, dtype=np.int32)
         self.begin = np.empty(splits, dtype=np.int32)
         self.end = np.empty(splits, dtype=np.int32)
@@ -154,6 +156,8 @@ def link(net: Net, following: cython.int[::1]) -> cython.void:
     """List the kids of each split and the arcs of each pay node; `following` is where they go."""
     splits: cython.int = len(net.parent)
     h: cython.int
+    for h in range(splits - 1, -1, -1):
+        net.kid[h] = net.twin[h] = -1
     for h in range(splits - 1, -1, -1):
         up = net.parent[h]
         if up >= 0:
