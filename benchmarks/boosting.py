@@ -98,7 +98,7 @@ def path_speed_up(label, n, d, limit, turns):
 
 
 def main():
-    """Compile first, then measure and write the table."""
+    """Fit once for warm caches, then measure and write the table."""
     X, y, prices = make_table(300, 20)
     for charge in ("model", "example"):
         fit_thrifty(X, y, prices, 2, charge)

@@ -24,7 +24,7 @@ from thrifty.learn.purchases import Purchases
 __all__ = ["Grower", "GrownTree"]
 
 # Below this many bin updates, a node is expanded at once: handing it to threads would cost more.
-INLINE_WORK = 1 << 19
+INLINE_WORK = 1 << 17
 # A split must gain more than this share of all there is to gain: rounding is no gain.
 SMALLEST_GAIN = 1e-12
 
