@@ -104,7 +104,7 @@ def sanitize():
         "ASAN_OPTIONS": "detect_leaks=0",
         "PYTHONMALLOC": "malloc",
     }
-    # A kernel that reads beyond an array must be stopped, or the tests would prove nothing.
+    # A kernel that writes beyond an array must be stopped, or the tests would prove nothing.
     overrun = [PYTHON, "-c", OVERRUN]
     done = subprocess.run(
         overrun, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True
@@ -212,7 +212,8 @@ def key():
 def digest_of_kernels():
     """Return a hash of what is compiled: compiled kernels hide a source that has changed."""
     sources = [ROOT / "setup.py", *sorted(KERNELS.rglob("*.py")), *sorted(KERNELS.rglob("*.pxd"))]
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
+    parts = [str(path.relative_to(ROOT)).encode() + path.read_bytes() for path in sources]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def install(arguments):

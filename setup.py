@@ -64,8 +64,11 @@ def compiler_arguments() -> list[str]:
         return ["/O2", "/fp:precise"]
     arguments = ["-O" + os.environ.get("THRIFTY_OPTIMIZE", "3"), "-ffp-contract=off"]
     if is_set("THRIFTY_SANITIZE"):
-        arguments += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    return arguments
+        # Python compiles with -fwrapv, which would hide overflows.
+        sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        return [*arguments, *sanitizers, "-fno-wrapv"]
+    # Debug information would be four fifths of the files.
+    return [*arguments, "-g0"]
 
 
 def extensions() -> list[Extension]:
@@ -76,11 +79,13 @@ def extensions() -> list[Extension]:
             continue
         name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
         found.append(extension(name, [str(path)]))
-        if path.name in AVX2 and is_x86_with_gcc():
+        if path.name in AVX2 and understands_mavx2():
             # The same source under another name.
             copy = Path("build") / "avx2" / f"{path.stem}_avx2.py"
             copy.parent.mkdir(parents=True, exist_ok=True)
-            copyfile(path, copy)
+            # A copy that is written anew would be compiled anew.
+            if not copy.exists() or copy.read_bytes() != path.read_bytes():
+                copyfile(path, copy)
             found.append(extension(f"{name}_avx2", [str(copy)], "-mavx2"))
     return found
 
@@ -92,7 +97,7 @@ def extension(name: str, sources: list[str], *arguments: str) -> Extension:
     return Extension(name, sources, extra_compile_args=flags, extra_link_args=link)
 
 
-def is_x86_with_gcc() -> bool:
+def understands_mavx2() -> bool:
     """Return whether the compiler understands -mavx2."""
     return platform.machine() in ("x86_64", "AMD64") and os.name != "nt"
 

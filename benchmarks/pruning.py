@@ -149,7 +149,7 @@ def compare():
         ("splits, pay nodes, arcs", f"{splits}, {pays}, {len(problem.head)}", ""),
         ("breakpoints", len(np.unique(rates)), ""),
         ("one cut, CPU s", f"{times['cut']:.2f}", ""),
-        ("whole path / one cut", f"{times['path'] / times['cut']:.2f}", "<= 8"),
+        ("whole path / one cut", f"{times['path'] / times['cut']:.2f}", "<= 6"),
         ("whole path / primal-dual", f"{times['path'] / times['primal-dual']:.2f}", "<= 1"),
         (
             "gap of the primal-dual",

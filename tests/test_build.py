@@ -104,7 +104,7 @@ def test_without_a_compiler_the_message_says_what_to_install(tmp_path: Path) -> 
         assert remedy in done.stderr
 
 
-# Reads row 7 of an array of two.
+# Writes to row 7 of an array of two.
 OUTSIDE = """
 import numpy as np
 from thrifty.kernels.histogram import add_values

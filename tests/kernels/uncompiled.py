@@ -41,7 +41,7 @@ class UncompiledKernels(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         path = module.__spec__.origin
-        text = Path(path).read_text()
+        text = Path(path).read_text(encoding="utf-8")
         for name in (f"cython.cimports.{COMPILED}", COMPILED):
             text = text.replace(f"from {name}", f"from {PLAIN}")
         # Under the file's own name, so that coverage counts what runs here.
@@ -78,4 +78,7 @@ def assert_same(first: object, second: object) -> None:
         for one, other in zip(first, second, strict=True):
             assert_same(one, other)
         return
-    np.testing.assert_array_equal(np.asarray(first), np.asarray(second), strict=False)
+    one, other = np.asarray(first), np.asarray(second)
+    np.testing.assert_array_equal(one, other)
+    if one.dtype.kind == "f":
+        np.testing.assert_array_equal(np.signbit(one), np.signbit(other))

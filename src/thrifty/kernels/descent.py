@@ -74,8 +74,8 @@ def stays_left(
     """Whether a missing value, or a category, goes left (0 or 1)."""
     if x != x:
         return feature >> 30 & 1
-    # Free of branches: with them the loop over rows takes five times as long. What is no code, as
-    # 256 or a fraction, goes right.
+    # Free of branches: with them the loop over rows takes five times as long. Anything
+    # that is not a code, such as 256 or a fraction, goes right.
     code = cython.cast(cython.longlong, min(max(x, -1.0), 256.0))
     is_code: cython.int = (code == x) & ((code >> 8) == 0)
     word = subsets[cython.cast(cython.Py_ssize_t, subset), (code >> 6) & 3]
@@ -139,7 +139,7 @@ def find_leaves(
     leaves: cython.int[:, ::1],
     out: cython.Py_ssize_t,
 ) -> cython.void:
-    """Choose the loop over rows that has no test too many: see `march`."""
+    """Choose the loop over rows without unneeded tests: see `march`."""
     if subsets.shape[0]:
         march(nodes, subsets, True, True, root, X, first, last, leaves, out)
     elif missing:
@@ -206,7 +206,7 @@ def fetch_rows(
     tree: cython.Py_ssize_t,
     rows: cython.Py_ssize_t,
 ) -> cython.int:
-    """Do the same for what the nodes of a tree hold."""
+    """Do the same for a table with one row per node."""
     seen: cython.int = 0
     k: cython.Py_ssize_t
     place = roots[tree]
@@ -420,7 +420,7 @@ def move(
     place: cython.uint,
     used: cython.const[cython.uchar][:, ::1],
 ) -> cython.uint:
-    """Where a tree comes to on the features that the row has bought."""
+    """The node that a tree reaches with the features that the row has bought."""
     while not is_leaf(nodes, place) and used[row, column(nodes[place].feature)]:
         place = step(nodes, subsets, True, True, X, row, place)
     return place

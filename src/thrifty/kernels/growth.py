@@ -39,7 +39,7 @@ class Targets:
     target_unit, weight_unit : float
         What one quantum of target, and of weight, is worth.
     ordered : int64 array (planes, n)
-        The quanta in the order of `Tree.rows`; right for the nodes that a histogram is made of.
+        The quanta in the order of `Tree.rows`; valid only for nodes that are about to be counted.
     """
 
     def __init__(self, quanta, units, ordered):
@@ -70,7 +70,7 @@ class Tree:
     spare : uint32 array (n + 1,)
         Room to divide the rows of a node.
     slot : int32 array (room,)
-        Histogram that an open leaf owns; -1 for a node that cannot be split any more.
+        Histogram that an open leaf owns; -1 for a node that can no longer be split.
     nodes : int
         Number of nodes so far.
     slots : int
@@ -101,7 +101,7 @@ class Candidates:
     missing_left : uint8 array (room, d)
         1 where missing values go left.
     features : int64 array
-        Features that are worth a look.
+        Features that are worth considering.
     """
 
     def __init__(self, hist, total, gain, cut, missing_left, features):
@@ -116,7 +116,7 @@ class Prices:
     Attributes
     ----------
     own : float64 array (d,)
-        Price of each feature: of the model, or per quantum of weight of the rows that pay.
+        Price of each feature: for the whole model, or per quantum of weight if `by_row`.
     shared : float64 array (groups,)
         Price of the first feature of a group, on top of its own.
     group : int64 array (d,)

@@ -112,7 +112,7 @@ def count_node(
 @cython.nogil
 @cython.exceptval(check=False)
 def smaller_child(tree: Tree, parent: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """The child of `parent` with fewer rows, the left one if they have as many."""
+    """The child of `parent` with fewer rows, or the left one if they tie."""
     left = tree.left[parent]
     rows_left = tree.last[left] - tree.first[left]
     rows_right = tree.last[left + 1] - tree.first[left + 1]
@@ -146,10 +146,10 @@ def rate(
 
 
 def advance(growth: Growth, inline_work: cython.longlong):
-    """Split until a node's children need more than `inline_work` bin updates; -1 when grown.
+    """Split until a node's children need more than `inline_work` bin updates.
 
-    The caller expands the children of the node returned, feature by feature on as many threads
-    as it likes, and calls again.
+    Returns that node, or -1 once the tree is complete. The caller expands its children, feature by
+    feature on as many threads as it likes, and calls again.
     """
     node: cython.Py_ssize_t
     with cython.nogil:
@@ -278,7 +278,7 @@ def split(
         tree.left[child] = tree.slot[child] = -1
         tree.depth[child] = tree.depth[node] + 1
     if tree.depth[left] < growth.max_depth:
-        hand_on(growth, tree, growth.candidates, node)
+        prepare_children(growth, tree, growth.candidates, node)
     tree.slot[node] = -1
 
 
@@ -343,10 +343,10 @@ def divide(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def hand_on(
+def prepare_children(
     growth: Growth, tree: Tree, candidates: Candidates, node: cython.Py_ssize_t
 ) -> cython.void:
-    """Slots, sums and ordered quanta of the children of `node`."""
+    """Give the children of `node` slots and sums; order the quanta of the smaller one."""
     left, small = tree.left[node], smaller_child(tree, node)
     sum_left(growth, candidates, node, left)
     for k in range(2):
@@ -425,7 +425,7 @@ def count_unpaid(
 def count_group_unpaid(
     growth: Growth, prices: Prices, parent: cython.Py_ssize_t, small: cython.Py_ssize_t
 ) -> cython.void:
-    """The same for groups."""
+    """Weight of the rows of both children that have not paid each group's shared price."""
     bought = prices.group[growth.tree.feature[parent]]
     large = 2 * growth.tree.left[parent] + 1 - small
     for group in range(prices.group_paid.shape[0]):

@@ -24,8 +24,7 @@ __all__ = ["add_rows", "add_values", "node_sums", "quantize", "subtract"]
 SUM_BITS = 40  # of the packed sum's 42 bits: one for the sign, one for the rounding of each row
 WIDE_BITS = 61
 
-# A number below 2^51 that this is added to, and taken from again, is rounded to a whole one, ties
-# to even.
+# Adding and then subtracting this rounds a number below 2^51 to an integer, ties to even.
 _ROUND = cython.declare(cython.double, 1.5 * 2.0**52)
 
 
@@ -53,7 +52,7 @@ def _unit(total, bits):
     """Smallest power of two of which `total` holds fewer than 2^bits."""
     if total == 0:
         return 1.0
-    # A total so small that its quantum is none makes every quantum zero.
+    # A total so small that its unit underflows to zero makes every quantum zero.
     return math.ldexp(1.0, math.frexp(total)[1] - bits) or 1.0
 
 
@@ -62,7 +61,7 @@ def pack(target: cython.const[cython.double][::1], unit: cython.double, out: cyt
     with cython.nogil:
         for i in range(target.shape[0]):
             rounded = (target[i] / unit + _ROUND) - _ROUND
-            out[i] = (cython.cast(cython.longlong, rounded) << COUNT_BITS) + 1
+            out[i] = cython.cast(cython.longlong, rounded) * (1 << COUNT_BITS) + 1
 
 
 @cython.ccall

@@ -24,7 +24,7 @@ cdef class ImpurityForm:
     cdef readonly Py_ssize_t classes
     cdef readonly double unit
 
-cpdef double impurity_of(ImpurityForm form, long long[::1] counts) noexcept nogil
+cpdef double impurity_of(ImpurityForm form, const long long[::1] counts) noexcept nogil
 cdef Cut search(
     ImpurityForm form, int splits, Table table, Rows rows, Tally tally, Py_ssize_t feature,
     Span span, double limit, Stream stream,

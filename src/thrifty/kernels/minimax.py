@@ -96,7 +96,7 @@ class ImpurityForm:
 @cython.ccall
 @cython.nogil
 @cython.exceptval(check=False)
-def impurity_of(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
+def impurity_of(form: ImpurityForm, counts: cython.const[cython.longlong][::1]) -> cython.double:
     """F of packed class counts."""
     return value_of(form, counts)
 
@@ -105,7 +105,7 @@ def impurity_of(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.doub
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def value_of(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
+def value_of(form: ImpurityForm, counts: cython.const[cython.longlong][::1]) -> cython.double:
     """The same, compiled into the searches of this module."""
     if form.kind == PAIRS and form.number == 0.0:
         return plain_pairs(form.unit, counts)
@@ -116,7 +116,7 @@ def value_of(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def plain_pairs(unit: cython.double, counts: cython.longlong[::1]) -> cython.double:
+def plain_pairs(unit: cython.double, counts: cython.const[cython.longlong][::1]) -> cython.double:
     """Pairs of rows of different classes."""
     if counts.shape[0] == 1:
         return even_of(counts[0]) * odd_of(counts[0]) * (unit * unit)
@@ -151,7 +151,7 @@ def odd_of(word: cython.longlong) -> cython.double:
 @cython.nogil
 @cython.exceptval(check=False)
 def count_of(
-    form: ImpurityForm, counts: cython.longlong[::1], k: cython.Py_ssize_t
+    form: ImpurityForm, counts: cython.const[cython.longlong][::1], k: cython.Py_ssize_t
 ) -> cython.double:
     """Weight of class k."""
     word = counts[k >> 1]
@@ -161,7 +161,7 @@ def count_of(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def other_impurity(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
+def other_impurity(form: ImpurityForm, counts: cython.const[cython.longlong][::1]) -> cython.double:
     """All but the most common impurity."""
     if form.kind == PAIRS:
         return threshold_pairs(form, counts)
@@ -172,7 +172,9 @@ def other_impurity(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.d
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def threshold_pairs(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
+def threshold_pairs(
+    form: ImpurityForm, counts: cython.const[cython.longlong][::1]
+) -> cython.double:
     """Threshold-pairs impurity of the class counts (Nan et al. 2015, eq. 11)."""
     alpha = form.number
     total = 0.0
@@ -190,7 +192,7 @@ def threshold_pairs(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def powers(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
+def powers(form: ImpurityForm, counts: cython.const[cython.longlong][::1]) -> cython.double:
     """Impurity of powers of the class counts (Nan 2018, eq. 3.13)."""
     total, rest = 0.0, 0.0
     for k in range(form.classes):
@@ -204,7 +206,7 @@ def powers(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def polynomial(form: ImpurityForm, counts: cython.longlong[::1]) -> cython.double:
+def polynomial(form: ImpurityForm, counts: cython.const[cython.longlong][::1]) -> cython.double:
     """Polynomial impurity of the class counts (Nan 2018, eq. 3.12)."""
     total = 0.0
     for i in range(form.coefficients.shape[0]):
@@ -229,9 +231,10 @@ def search(
     limit: cython.double,
     stream: Stream,
 ) -> Cut:
-    """The best cut of the present node by its keys; impurity infinity where none is in `limit`.
+    """The best cut of the present node by its keys; infinite impurity if there is none.
 
-    `limit` is what the worse child may have at most to be of any interest.
+    `limit` is the largest impurity of the worse child that is still useful: a search for a
+    minimax cut may end early where all cuts are above it.
     """
     dense: cython.bint = splits != MINIMAX or (
         rows.last - rows.first > MANY_ROWS and span.high - span.low > MANY_BINS
@@ -250,7 +253,7 @@ def search(
         elif splits == EXPECTED:
             found = scan(form, tally, span.low, top, side == 1)
         else:
-            found = throw(form, table, tally, feature, span.low, top, side == 1, stream)
+            found = try_random_cuts(form, table, tally, feature, span.low, top, side == 1, stream)
         if found.impurity < best.impurity:
             best = found
     return best
@@ -313,7 +316,7 @@ def bisect(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def weight_of(counts: cython.longlong[::1]) -> cython.double:
+def weight_of(counts: cython.const[cython.longlong][::1]) -> cython.double:
     """Quanta of all classes together."""
     total: cython.longlong = 0
     for k in range(counts.shape[0]):
@@ -348,7 +351,7 @@ def scan(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def throw(
+def try_random_cuts(
     form: ImpurityForm,
     table: Table,
     tally: Tally,
@@ -360,7 +363,7 @@ def throw(
 ) -> Cut:
     """Return the best of some random cuts; their number is that of Nan et al. 2015, sec. 3."""
     best = Cut(INFINITY, -1, missing_left)
-    # Where all values are one, no cut parts them; on the right, the missing values can be parted.
+    # If all values are equal, only a cut between them and the missing values separates anything.
     if high < low:
         return best
     n_rows = weight_of(tally.total) * form.unit

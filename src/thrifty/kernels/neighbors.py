@@ -60,17 +60,17 @@ class Rule:
         Features that may be bought. The first one is always bought first; later, earlier ones win
         ties.
     price : float array (d,)
-        What a feature loses in the choice.
+        Penalty subtracted from the score of a feature.
     group : int64 array (d,)
         Group of each feature; -1 for none.
     group_price : float array (g,)
-        What the first feature of a group loses in addition.
+        The same for the first feature of a group, in addition.
     adaptive : bool
         Whether the near rows choose the next feature; otherwise it is the next one in `order`.
     k : int
         Smallest number of near rows.
     threshold : float
-        A row stops when the share of near rows with a positive margin is above.
+        A row stops when the share of near rows with a positive margin exceeds this.
     """
 
     order: cython.const[cython.longlong][::1]
@@ -124,7 +124,7 @@ class Steps:
     near : int64 array (r, m)
         Number of near rows.
     predicted : int64 array (r, m)
-        Class that the outputs of the example speak for.
+        Class that the outputs of the example favor.
     count : int64 array (r,)
         Number of steps.
     """
@@ -296,7 +296,7 @@ def add_up(
 @cython.nogil
 @cython.exceptval(check=False)
 def largest_output(outputs: cython.const[cython.double][::1]) -> cython.Py_ssize_t:
-    """The class that outputs speak for; the first of equal ones."""
+    """The class that outputs favor; the first of equal ones."""
     if outputs.shape[0] == 1:
         return 1 if outputs[0] > 0.0 else 0
     best: cython.Py_ssize_t = 0

@@ -24,7 +24,7 @@ MASK = (1 << HALF) - 1
 # Up to here a node reads the table by rows: all features of a row lie together.
 SMALL = cython.declare(cython.Py_ssize_t, 512)
 
-# The first and the last bin of a node but the missing one, and whether a value is missing.
+# The first and the last bin of a node except the missing one, and whether a value is missing.
 Span = cython.struct(low=cython.Py_ssize_t, high=cython.Py_ssize_t, gaps=cython.bint)
 
 

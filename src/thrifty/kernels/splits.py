@@ -45,7 +45,7 @@ def unpack(
 Node = cython.struct(
     target=cython.longlong,
     weight=cython.longlong,
-    whole=cython.double,
+    unsplit_score=cython.double,
     lightest=cython.longlong,
 )
 
@@ -64,13 +64,13 @@ def node_of(target: cython.longlong, weight: cython.longlong, lightest: cython.l
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def beats(
+def larger_gain(
     left: cython.longlong, weight: cython.longlong, node: Node, best: cython.double
 ) -> cython.double:
     """Raw gain of sending `left` left if it is more than `best`, else `best`.
 
     In squared quanta of target per quantum of weight. Products are compared first: of the splits
-    of a feature only a few ever come to the division.
+    of a feature only a few ever reach the division.
     """
     if weight < node.lightest or node.weight - weight < node.lightest:
         return best
@@ -80,8 +80,8 @@ def beats(
     rest_weight = cython.cast(cython.double, node.weight - weight)
     both = here * here * rest_weight + rest * rest * here_weight
     scale = here_weight * rest_weight
-    if both > (best + node.whole) * _SLACK * scale:
-        return max(best, both / scale - node.whole)
+    if both > (best + node.unsplit_score) * _SLACK * scale:
+        return max(best, both / scale - node.unsplit_score)
     return best
 
 
@@ -109,11 +109,11 @@ def best_cut(
         weight += here.weight
         if here.weight == 0:
             continue  # an empty bin repeats the split before it
-        gain = beats(left, weight, node, best.gain)
+        gain = larger_gain(left, weight, node, best.gain)
         if gain > best.gain:
             best = Cut(gain, b, False)
         if missing.weight > 0:
-            gain = beats(left + missing.target, weight + missing.weight, node, best.gain)
+            gain = larger_gain(left + missing.target, weight + missing.weight, node, best.gain)
             if gain > best.gain:
                 best = Cut(gain, b, True)
     if missing.weight == 0 and best.place >= 0:
@@ -164,7 +164,7 @@ def best_subset(
         here = unpack(hist, slot, feature, order[k])
         left += here.target
         weight += here.weight
-        gain = beats(left, weight, node, best.gain)
+        gain = larger_gain(left, weight, node, best.gain)
         if gain > best.gain:
             best = Cut(gain, k + 1, False)
     return best
@@ -179,7 +179,7 @@ def category_order(
     feature: cython.Py_ssize_t,
     order: cython.p_uchar,
 ) -> cython.Py_ssize_t:
-    """Fill `order` with the bins of the categories present, by their mean target; how many.
+    """Fill `order` with the categories present, sorted by mean target; return their number.
 
     The missing value is one of the categories. Of equal means the lower bin comes first.
     """

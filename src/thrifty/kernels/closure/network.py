@@ -79,8 +79,10 @@ class Net:
 
     def __init__(self, parent, first, head, pays):
         splits = len(parent)
-        if max(len(head), splits + pays) >= 1 << 31:
-            raise OverflowError("closure: nodes and arcs are numbered with 31 bits; use fewer rows")
+        if len(head) >= 1 << 31 or splits + pays >= 1 << 30:
+            raise OverflowError(
+                "closure: too many nodes or arcs for 32-bit numbers; use fewer rows"
+            )
         self.parent = parent.astype(np.int32)
         self.kid = np.empty(splits, dtype=np.int32)
         self.twin = np.empty(splits, dtype=np.int32)
@@ -181,7 +183,7 @@ def measure(
     nodes: cython.const[cython.int][::1],
     dust: amount,
 ):
-    """Exact distances to deficits, backwards from them; line up who has excess and a way.
+    """Measure distances to deficits; queue the splits with excess and a path to one.
 
     Who was far from all deficits before stays so until the costs change. Returns how many wait.
     """
@@ -338,7 +340,7 @@ def note(search: Search, v: cython.int, distance: cython.int, end: cython.int) -
 def note_kin(
     net: Net, search: Search, up: amount[::1], h: cython.int, end: cython.int
 ) -> cython.int:
-    """The kids of a split can send to it, and so can the parent that it has sent to."""
+    """Label the kids of a split, which can send to it, and the parent that it has sent to."""
     distance = search.label[h] + 1
     c = net.kid[h]
     while c >= 0:
@@ -354,7 +356,7 @@ def note_kin(
 @cython.nogil
 @cython.exceptval(check=False)
 def still_far(search: Search, rest: cython.int) -> cython.int:
-    """Drop from the rest who has a label by now; how many are left."""
+    """Drop from the rest the splits that have a label by now; return how many are left."""
     left: cython.int = 0
     for k in range(rest):
         h = search.rest[k]

@@ -47,7 +47,7 @@ def forget_labels(net: Net, search: Search, nodes: cython.const[cython.int][::1]
 
 
 def drop_far(search: Search, nodes: cython.int[::1]):
-    """Move nodes with a way to a deficit to the front, and return how many they are.
+    """Move nodes with a way to a deficit to the front, and return how many there are.
 
     The others will have none either until the costs change.
     """
@@ -71,7 +71,7 @@ def discharge_all(
     patience: cython.longlong,
     dust: amount,
 ):
-    """First in, first out, until nobody waits or the labels have grown old."""
+    """First in, first out, until the queue is empty or the labels are stale."""
     size: cython.int = len(search.ring)
     begin: cython.int = 0
     work: cython.longlong = 0
