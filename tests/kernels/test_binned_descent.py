@@ -31,7 +31,7 @@ def test_rows_reach_their_leaves_and_note_what_they_read_first():
     assert used.tolist() == [[1, 1], [0, 1], [1, 1], [1, 1]]
 
 
-def test_compiled_and_not_it_is_the_same():
+def test_compiled_and_uncompiled_it_is_the_same():
     def run(module):
         leaves, news = np.empty(4, dtype=np.int64), np.empty(5, dtype=np.int64)
         used = read_before()

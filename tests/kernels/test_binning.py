@@ -209,7 +209,7 @@ EDGES = [[], [1.0], [0.0, 1.0], [0.0, 0.5, 1.0, 1e9], np.arange(254.0), [-1.7e30
 
 
 @pytest.mark.parametrize("edges", EDGES)
-def test_bins_are_the_same_compiled_and_not(edges):
+def test_bins_are_the_same_compiled_and_uncompiled(edges):
     def run(module):
         out = np.full(len(COLUMN), 77, dtype=np.uint8)
         module.fill_bins(COLUMN, np.array(edges), out)
@@ -219,7 +219,7 @@ def test_bins_are_the_same_compiled_and_not(edges):
         agree("binning", run)
 
 
-def test_codes_are_the_same_compiled_and_not():
+def test_codes_are_the_same_compiled_and_uncompiled():
     def run(module):
         out = np.full(40, 77, dtype=np.uint8)
         module.fill_codes(np.append(np.arange(39.0) * 6, np.nan), out)
@@ -228,7 +228,7 @@ def test_codes_are_the_same_compiled_and_not():
     agree("binning", run)
 
 
-def test_tables_are_binned_the_same_compiled_and_not():
+def test_tables_are_binned_the_same_compiled_and_uncompiled():
     X = np.random.default_rng(0).normal(size=(300, 3))
     X[:, 0] = np.arange(300) % 250
     X[:, 2] = np.nan

@@ -126,14 +126,14 @@ def test_compiled_and_uncompiled_agree(seed, settings):
     agree("deep_tree", lambda deep_tree: case.grow_with(deep_tree, ThresholdPairs(0), **settings))
 
 
-def test_they_agree_on_features_with_one_value_and_on_empty_ones():
+def test_uncompiled_kernels_agree_on_features_with_one_value_and_on_empty_ones():
     case = Case.draw(1, classes=2, n=40)
     case.X[:, 0] = 1.0
     case.X[:, 1] = np.nan
     agree("deep_tree", lambda deep_tree: case.grow_with(deep_tree, ThresholdPairs(0)))
 
 
-def test_they_agree_where_no_feature_helps():
+def test_uncompiled_kernels_agree_where_no_feature_helps():
     case = Case.draw(1, classes=2, n=40)
     case.X[:] = 0.0
 
@@ -145,7 +145,7 @@ def test_they_agree_where_no_feature_helps():
     agree("deep_tree", run)
 
 
-def test_they_agree_on_more_than_64_features():
+def test_uncompiled_kernels_agree_on_more_than_64_features():
     case = Case.draw(1, classes=2, n=30)
     rng = np.random.default_rng(0)
     case.X = rng.integers(0, 2, size=(30, 70)).astype(float)

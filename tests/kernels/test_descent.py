@@ -99,7 +99,7 @@ def test_codes_of_the_subset_go_left_and_what_is_no_code_goes_right():
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("categorical", [False, True])
 @pytest.mark.parametrize("width", [1, 3])
-def test_compiled_and_not_the_forest_is_the_same(width, categorical, missing):
+def test_compiled_and_uncompiled_the_forest_is_the_same(width, categorical, missing):
     nodes, subsets, roots = draw_forest(1, n_trees=20, depth=3, categorical=categorical)
     values = np.random.default_rng(0).normal(size=(len(nodes), width))
     outputs = np.arange(len(roots)) % 3 if width == 1 else np.zeros(len(roots), dtype=np.int64)
@@ -118,7 +118,7 @@ def test_compiled_and_not_the_forest_is_the_same(width, categorical, missing):
     agree("descent", lambda module: run(module, np.float32, 3, 0))
 
 
-def test_compiled_and_not_one_row_goes_down_large_trees():
+def test_compiled_and_uncompiled_one_row_goes_down_large_trees():
     # There are too few rows to fetch the trees, and too many columns to look for missing values.
     nodes, subsets, roots = draw_forest(1, n_trees=2, depth=9)
     assert roots[1] > 64
@@ -235,7 +235,7 @@ def test_the_largest_output_is_that_of_the_whole_forest(forest):
     ],
 )
 @pytest.mark.parametrize("categorical", [False, True])
-def test_compiled_and_not_rows_stop_at_the_same_place(width, rule, categorical):
+def test_compiled_and_uncompiled_rows_stop_at_the_same_place(width, rule, categorical):
     nodes, subsets, roots = draw_forest(3, n_trees=7, categorical=categorical)
     rng = np.random.default_rng(4)
     values = rng.integers(-20, 20, size=(len(nodes), width))

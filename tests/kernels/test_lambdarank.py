@@ -67,11 +67,11 @@ SCORES = [[0.3, -1.0, 2.0, 0.7, 5.0], [1.0, 0.0, 1.0, 2.0, 0.0, 1.0], [0.0] * 7,
 
 
 @pytest.mark.parametrize("scores", SCORES)
-def test_ranks_are_the_same_compiled_and_not(scores):
+def test_ranks_are_the_same_compiled_and_uncompiled(scores):
     agree("lambdarank", lambda module: module.share_ranks(np.array(scores)))
 
 
-def test_gradients_are_the_same_compiled_and_not():
+def test_gradients_are_the_same_compiled_and_uncompiled():
     def run(module):
         rng = np.random.default_rng(1)
         sizes = [4, 0, 1, 9, 3]

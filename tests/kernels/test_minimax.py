@@ -78,13 +78,13 @@ def test_compiled_and_uncompiled_searches_agree(impurity, splits):
 
 
 @pytest.mark.parametrize("splits", ["minimax", "expected", "stumps"])
-def test_they_agree_on_two_classes(splits):
+def test_uncompiled_kernels_agree_on_two_classes(splits):
     case = Case.draw(1, classes=2, levels=30)
     agree("deep_tree", lambda deep_tree: case.grow_with(deep_tree, ThresholdPairs(0), splits))
 
 
 @pytest.mark.parametrize("rows", [300, 600, 2100])
-def test_they_agree_on_how_many_cuts_are_drawn(rows):
+def test_uncompiled_kernels_agree_on_how_many_cuts_are_drawn(rows):
     case = Case.draw(1, n=rows, levels=100)
     agree(
         "deep_tree",
@@ -93,7 +93,7 @@ def test_they_agree_on_how_many_cuts_are_drawn(rows):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_they_agree_in_nodes_that_need_a_histogram(classes):
+def test_uncompiled_kernels_agree_in_nodes_that_need_a_histogram(classes):
     case = Case.draw(1, classes=classes, n=4200, levels=40, missing=0.1)
     agree(
         "deep_tree",

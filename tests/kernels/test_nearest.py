@@ -20,7 +20,7 @@ def test_the_kth_value_is_that_of_a_sorted_copy(n):
         assert kth_least(values.copy(), rank) == np.sort(values)[rank]
 
 
-def test_the_kth_value_is_the_same_compiled_and_not():
+def test_the_kth_value_is_the_same_compiled_and_uncompiled():
     def run(module):
         found = []
         for rank in range(30):

@@ -115,13 +115,13 @@ def test_ties_at_the_last_distance_are_all_near():
 
 @pytest.mark.parametrize("adaptive", [True, False])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_steps_are_the_same_compiled_and_not(classes, adaptive):
+def test_steps_are_the_same_compiled_and_uncompiled(classes, adaptive):
     problem = Problem(0, classes, adaptive)
     for threshold in (0.6, 1.0):
         agree("neighbors", lambda module, most=threshold: problem.follow(most, module))
 
 
-def test_bounds_from_samples_are_the_same_compiled_and_not():
+def test_bounds_from_samples_are_the_same_compiled_and_uncompiled():
     # So few near rows that bounds come from a sample of the pool, at places that are not whole.
     problem = Problem(1, 2, adaptive=True)
     problem.k = 1

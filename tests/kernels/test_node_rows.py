@@ -15,19 +15,19 @@ def grow_both_ways(case, **settings):
 
 @pytest.mark.parametrize("classes", [2, 5])
 @pytest.mark.parametrize("n", [90, 600], ids=["by rows", "by features"])
-def test_bins_are_read_by_rows_and_by_features(n, classes):
+def test_bins_are_read_by_rows_and_by_features_uncompiled_too(n, classes):
     grow_both_ways(Case.draw(2, classes=classes, n=n), max_depth=3)
 
 
 @pytest.mark.parametrize("classes", [2, 5])
 @pytest.mark.parametrize("splits", ["minimax", "expected"])
-def test_missing_values_are_counted(classes, splits):
+def test_missing_values_are_counted_uncompiled_too(classes, splits):
     grow_both_ways(Case.draw(2, classes=classes, missing=0.3), splits=splits)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 4])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_categories_are_ranked(classes, missing):
+def test_categories_are_ranked_uncompiled_too(classes, missing):
     # The largest class is that of the even or the odd half of any word.
     for largest in range(classes):
         case = Case.draw(largest, classes=classes, missing=missing, categorical=6)

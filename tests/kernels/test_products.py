@@ -40,7 +40,7 @@ def test_a_kernel_adds_the_product_to_what_is_there(name, shape):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", PLAIN)
-def test_the_kernels_are_the_same_compiled_and_not(name, shape):
+def test_the_kernels_are_the_same_compiled_and_uncompiled(name, shape):
     agree("products", lambda module: run(module, name, shape))
 
 

@@ -72,7 +72,7 @@ def test_labels_are_distances_and_those_with_excess_and_a_way_wait():
 
 
 @pytest.mark.parametrize(("dtype", "dust"), [(np.int64, 0), (np.float64, 1e-12)])
-def test_compiled_and_not_they_measure_the_same_distances(dtype, dust):
+def test_compiled_and_uncompiled_they_measure_the_same_distances(dtype, dust):
     def run(kernels):
         found = []
         for seed in range(40):

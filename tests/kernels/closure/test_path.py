@@ -72,7 +72,7 @@ def test_what_costs_nothing_stays_at_any_rate():
     np.testing.assert_array_equal(rates, [np.inf, 2, 2])
 
 
-def test_no_problem_has_no_rates():
+def test_no_problem_has_no_rates_uncompiled_either():
     empty, no_arcs = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
     for kernels in (path, uncompiled("closure.path")):
         rates = kernels.all_closures(
@@ -81,7 +81,7 @@ def test_no_problem_has_no_rates():
         assert len(rates) == 0
 
 
-def test_amounts_that_would_overflow_are_refused():
+def test_amounts_that_would_overflow_are_refused_uncompiled_too():
     parent, first, head = np.array([-1, -1], np.int32), np.zeros(3, np.int64), np.zeros(0, np.int32)
     huge = np.full(2, 1 << 61)
     for kernels in (path, uncompiled("closure.path")):
@@ -97,7 +97,7 @@ def test_a_cost_beyond_all_worth_does_not_overflow():
     assert not best_closure(parent, first, head, weight).any()
 
 
-def test_compiled_and_not_they_find_the_same_closures():
+def test_compiled_and_uncompiled_they_find_the_same_closures():
     def run(kernels):
         found = []
         for seed in range(100):

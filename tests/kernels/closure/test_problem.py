@@ -133,7 +133,7 @@ def draw_forest(seed):
     return rng, child, find_parents(child), leaves
 
 
-def test_compiled_and_not_they_build_the_same_problem():
+def test_compiled_and_uncompiled_they_build_the_same_problem():
     def run(kernels):
         found = []
         for seed in range(40):
@@ -164,7 +164,7 @@ def test_compiled_and_not_they_build_the_same_problem():
     agree("closure.problem", run)
 
 
-def test_compiled_and_not_they_take_the_same_step():
+def test_compiled_and_uncompiled_they_take_the_same_step():
     def run(kernels):
         found = []
         for seed in range(40):

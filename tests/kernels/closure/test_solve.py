@@ -51,7 +51,7 @@ def test_a_flow_is_not_negative_and_loses_nothing():
 
 
 @pytest.mark.parametrize(("dtype", "dust"), [(np.int64, 0), (np.float64, 1e-12)])
-def test_compiled_and_not_they_find_the_same_flow(dtype, dust):
+def test_compiled_and_uncompiled_they_find_the_same_flow(dtype, dust):
     def run(kernels):
         network = import_module(kernels.__name__.replace("solve", "network"))
         found = []
@@ -71,7 +71,7 @@ def test_compiled_and_not_they_find_the_same_flow(dtype, dust):
     agree("closure.solve", run)
 
 
-def test_compiled_and_not_a_lower_rate_sends_flow_back():
+def test_compiled_and_uncompiled_a_lower_rate_sends_flow_back():
     def run(kernels):
         network = import_module(kernels.__name__.replace("solve", "network"))
         found = []
