@@ -332,8 +332,8 @@ def run_short_circuit(
 
     For every row, each tree stands at a node. The first unfinished tree in `order` names the next
     feature to buy, and the value moves every tree that waits for it. Bounds on the outputs are
-    integers, so they do not depend on the order in which the trees moved; `start` holds the least
-    and the largest outputs at the roots, (2, k).
+    integers, so they do not depend on the order in which the trees moved. `low`, `high`, `fills`,
+    `start` and `rule` are fields of `thrifty.model.short_circuit.bounds.Bounds`.
     """
     # The trees that wait for a feature are a linked list: first[feature], after[tree], until -1.
     # Row 0 is the state at the roots, from which every row of the table starts, and row 1 now.
