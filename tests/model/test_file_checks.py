@@ -15,6 +15,7 @@ from thrifty.model.file_checks import (
     finite_problems,
     layout_problems,
     magnitude_problems,
+    prior_problems,
     sealed_encoding,
     shape_problems,
 )
@@ -73,3 +74,22 @@ def test_an_encoding_must_fit_the_table() -> None:
         "an encoded column stands for a category that does not exist",
         "scales must be positive",
     ]
+
+
+@pytest.mark.parametrize(
+    ("prior", "n_scores", "message"),
+    [
+        ([0.5, 0.5, 0.0], 2, "2 finite numbers"),
+        ([np.nan], 1, "1 finite numbers"),
+        ([0.4, 0.4], 2, "a sum of 1"),
+        ([-1.0, 2.0], 2, "not negative"),
+    ],
+)
+def test_a_prior_is_scores_of_the_model(prior, n_scores, message) -> None:
+    (problem,) = prior_problems(np.array(prior), n_scores)
+    assert message in problem
+
+
+def test_a_value_of_any_size_and_probabilities_are_priors() -> None:
+    assert not [*prior_problems(np.array([-40.0]), 1)]
+    assert not [*prior_problems(np.array([0.0, 0.25, 0.75]), 3)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thrifty.model.links import ACTIVATIONS, LINKS, apply_link, sigmoid
+from thrifty.model.links import ACTIVATIONS, LINKS, apply_link, apply_temperature, sigmoid
 
 
 @pytest.mark.parametrize("link", ["sigmoid", "softmax"])
@@ -51,3 +51,17 @@ def test_activations_of_open_gates():
     assert ACTIVATIONS["step"](values).tolist() == [1.0, 1.0]
     assert ACTIVATIONS["relu"](values).tolist() == [0.0, 2.0]
     np.testing.assert_array_equal(ACTIVATIONS["sigmoid"](values), sigmoid(values))
+
+
+def test_a_temperature_leaves_the_order_of_the_classes_and_1_leaves_everything():
+    probabilities = np.random.default_rng(0).dirichlet(np.ones(4), size=50)
+    assert apply_temperature(probabilities, 1.0) is probabilities
+    for factor in (0.2, 3.0):
+        tempered = apply_temperature(probabilities, factor)
+        np.testing.assert_allclose(tempered.sum(axis=1), 1.0)
+        np.testing.assert_array_equal(tempered.argsort(axis=1), probabilities.argsort(axis=1))
+
+
+def test_a_probability_of_0_has_a_temperature_too():
+    tempered = apply_temperature(np.array([[0.0, 1.0]]), 0.5)
+    np.testing.assert_allclose(tempered, [[0.001 / 1.001, 1 / 1.001]])

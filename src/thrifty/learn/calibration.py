@@ -31,7 +31,7 @@ from scipy.special import logsumexp
 
 from thrifty.learn.losses import LogLoss, Loss
 from thrifty.model import Forest
-from thrifty.model.links import apply_link
+from thrifty.model.links import MIN_PROBABILITY, apply_link
 from thrifty.model.pairwise import pair_classes
 
 __all__ = [
@@ -50,8 +50,6 @@ MAX_LOG_FACTOR = 2.0
 # Few rows say little about it: a quadratic penalty on its logarithm, divided by the number of
 # rows, pulls it toward 1. With 10 rows, a factor of e costs one nat.
 LOG_FACTOR_PENALTY = 10.0
-# Given probabilities are clipped here before their logarithm is taken.
-MIN_PROBABILITY = 1e-6
 # A softmax does not change when all offsets do; this small ridge makes them unique.
 OFFSET_RIDGE = 1e-6
 # Newton steps for the slope of a pair, and its bounds in units of 1 / mean |decision|. It stays

@@ -11,12 +11,15 @@ bits, and a model must keep the one it was built with:
 - `standardize` works column by column and raises an error if no column varies. SVMs, edge/cloud
   models, gates and cost-sensitive trees use it.
 - `standardize_blockwise` works on blocks of rows, all columns at once, which is fast for tables of
-  hundreds of columns, and accepts a table in which nothing varies. Submodular trees use it.
+  hundreds of columns, and accepts a table in which nothing varies. Submodular trees use it; linear
+  rungs use `standardize_columns`, which does the same without a schema.
 
 `identity_encoding` leaves numbers as they are, for a model that was trained elsewhere.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +28,13 @@ from thrifty.bundle import Schema
 from thrifty.errors import DataError
 from thrifty.model.encoding import NUMERIC, Encoding
 
-__all__ = ["encode_blockwise", "identity_encoding", "standardize", "standardize_blockwise"]
+__all__ = [
+    "encode_blockwise",
+    "identity_encoding",
+    "standardize",
+    "standardize_blockwise",
+    "standardize_columns",
+]
 
 Floats = NDArray[np.float64]
 # Blocks of this many rows stay in the processor's cache for tables of hundreds of columns.
@@ -89,7 +98,8 @@ def standardize_blockwise(
 ) -> Encoding:
     """Fit the encoding of the columns that vary, block by block of rows.
 
-    Takes the parameters of `standardize`. The encoding is empty if no column varies.
+    Takes the parameters of `standardize`. The encoding is empty if no column varies. See
+    `standardize_columns` for columns without a schema.
 
     Examples
     --------
@@ -102,6 +112,31 @@ def standardize_blockwise(
            [ 1.],
            [ 0.]])
     """
+    categories = [column.categories for column in schema.columns]
+    return standardize_columns(X, [None if own is None else len(own) for own in categories], weight)
+
+
+def standardize_columns(
+    X: NDArray[np.floating], n_categories: Sequence[int | None], weight: Floats | None
+) -> Encoding:
+    """Fit the encoding of the columns that vary, block by block of rows, without a schema.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Encoded rows; missing values are NaN.
+    n_categories : sequence of int or None
+        Number of codes of each column of categories; None for a column of numbers.
+    weight : array of shape (n,) or None
+        Sample weights of means, deviations and shares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.learn.encoding import standardize_columns
+    >>> standardize_columns(np.array([[5.0, 0.0], [9.0, 1.0]]), [None, 2], None).codes
+    array([-1,  0,  1])
+    """
     tiny = np.finfo(float).tiny  # a column without values has a total weight of 0
     total, total_weight = _power_sums(X, weight, np.zeros(X.shape[1]), power=1)
     total_weight = np.maximum(total_weight, tiny)
@@ -110,13 +145,13 @@ def standardize_blockwise(
     scales = np.sqrt(squares / total_weight)
     scales = np.where(scales > CONSTANT_TOL * np.abs(centers), scales, 0.0)
     entries = []
-    for j, column in enumerate(schema.columns):
-        if column.categories is None:
+    for j, count in enumerate(n_categories):
+        if count is None:
             entries.append((j, NUMERIC, centers[j], scales[j], 0.0))
             continue
         present = ~np.isnan(X[:, j])
         codes, w = X[present, j].astype(np.int64), None if weight is None else weight[present]
-        counts = np.bincount(codes, w, minlength=len(column.categories))
+        counts = np.bincount(codes, w, minlength=count)
         shares = counts / max(float(counts.sum()), tiny)
         entries += [(j, k, 0.0, float(0.0 < share < 1.0), share) for k, share in enumerate(shares)]
     return _encoding_of(entries)

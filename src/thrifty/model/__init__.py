@@ -10,6 +10,7 @@ and scoring need only NumPy and the compiled kernels of Thrifty.
   forest that stops as soon as the predicted class is certain. ``cascade``: `Cascade`, a forest with
   exits between its trees. ``one_vs_rest``: `OneVsRest`, one model for each class.
 - ``stages``: `Stages`, a ladder of models that a row climbs until it is certain.
+- ``average``: `Average`, a weighted average of models whose features are bought all at once.
 - ``blend``: `Blend`, two models with a choice for each row, so that a budget is spent exactly.
 - ``linear_tree``: `LinearTree`, trees and cascades of linear models.
 - ``sequential``: `Neighbors` and `LocalGaussians`, which buy one feature at a time.
@@ -25,6 +26,7 @@ and scoring need only NumPy and the compiled kernels of Thrifty.
 
 from __future__ import annotations
 
+from thrifty.model.average import Average
 from thrifty.model.base import Frozen, Walk
 from thrifty.model.blend import Blend
 from thrifty.model.call_result import CallResult
@@ -42,6 +44,7 @@ from thrifty.model.stages import Stages
 
 __all__ = [
     "KINDS",
+    "Average",
     "Blend",
     "CallResult",
     "Cascade",
@@ -67,6 +70,7 @@ KINDS: dict[str, type[Frozen]] = {
         Forest,
         ShortCircuit,
         Stages,
+        Average,
         Blend,
         KernelMachine,
         Neighbors,

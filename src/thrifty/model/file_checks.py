@@ -26,6 +26,7 @@ __all__ = [
     "finite_problems",
     "layout_problems",
     "magnitude_problems",
+    "prior_problems",
     "sealed_encoding",
     "shape_problems",
 ]
@@ -37,6 +38,8 @@ Layout = Mapping[str, tuple[str, int]]
 # No table has more columns, and no target more classes; a larger number in a file is damage, and
 # would make the model allocate memory for nothing.
 MAX_COUNT = 2**20
+# How far the probabilities of a prior may be from a sum of 1: they are computed by divisions.
+PRIOR_TOL = 1e-6
 
 ENCODING_LAYOUT: Layout = {
     "columns": ("<i8", 1),
@@ -108,6 +111,22 @@ def magnitude_problems(arrays: Arrays, names: Iterable[str], largest: float) -> 
     for name in names:
         if np.any(np.abs(arrays[name]) > largest):
             yield f"{name} must be at most {largest:g}"
+
+
+def prior_problems(prior: NDArray[Any], n_scores: int) -> Iterator[str]:
+    """Yield what keeps an array from being scores (n_scores,) of a model: its start of a walk.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.model.file_checks import prior_problems
+    >>> list(prior_problems(np.array([0.5, 0.6]), n_scores=2))
+    ['prior must be class probabilities: not negative, with a sum of 1']
+    """
+    if prior.dtype != np.float64 or prior.shape != (n_scores,) or not np.isfinite(prior).all():
+        yield f"prior must be {n_scores} finite numbers of type float64"
+    elif n_scores > 1 and not (np.all(prior >= 0) and abs(prior.sum() - 1.0) <= PRIOR_TOL):
+        yield "prior must be class probabilities: not negative, with a sum of 1"
 
 
 def encoding_problems(arrays: Arrays, n_features: int) -> Iterator[str]:

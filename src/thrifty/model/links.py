@@ -11,12 +11,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ACTIVATIONS", "LINKS", "apply_link", "sigmoid"]
+__all__ = ["ACTIVATIONS", "LINKS", "MIN_PROBABILITY", "apply_link", "apply_temperature", "sigmoid"]
 
 Floats = NDArray[np.float64]
 
 # Outputs are sums over trees, but averages over trees for "mean" and "vote", see `Forest`.
 LINKS = ("sum", "sigmoid", "hinge", "softmax", "mean", "vote")
+# Probabilities are clipped here before their logarithm is taken.
+MIN_PROBABILITY = 1e-6
 
 
 def apply_link(link: str, raw: Floats) -> Floats:
@@ -53,6 +55,25 @@ def apply_link(link: str, raw: Floats) -> Floats:
     if link in ("mean", "vote"):
         return raw
     raise ValueError(f"unknown link {link!r}; the links are {', '.join(LINKS)}")
+
+
+def apply_temperature(probabilities: Floats, factor: float) -> Floats:
+    """Return class probabilities (n, K) to the power of `factor`, divided by their sum.
+
+    The factor is an inverse temperature: above 1 it makes a model surer, below 1 less sure. A
+    factor of 1 changes nothing: `probabilities` itself is returned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.model.links import apply_temperature
+    >>> apply_temperature(np.array([[0.2, 0.8]]), 2.0).round(3)  # odds of 4 become odds of 16
+    array([[0.059, 0.941]])
+    """
+    if factor == 1.0:
+        return probabilities
+    logs = np.log(np.clip(probabilities, MIN_PROBABILITY, 1.0))
+    return apply_link("softmax", factor * logs)
 
 
 def sigmoid(values: Floats) -> Floats:
