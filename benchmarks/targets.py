@@ -81,7 +81,10 @@ def split(found, y, seed):
         rest, test = rows[found.split == "train"], rows[found.split == "test"]
     else:
         rest, test = train_test_split(rows, test_size=0.2, stratify=y, random_state=seed)
-    train, validation = train_test_split(rest, test_size=0.25, stratify=y[rest], random_state=seed)
+    # A class with few rows cannot be in every part: its rows are drawn with the largest class.
+    counts = np.bincount(y[rest])
+    strata = np.where(counts[y[rest]] < 5, counts.argmax(), y[rest])
+    train, validation = train_test_split(rest, test_size=0.25, stratify=strata, random_state=seed)
     return train, validation, test
 
 

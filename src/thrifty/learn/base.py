@@ -96,7 +96,7 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _read_training(
-        self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None
+        self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None, groups: Any = None
     ) -> TrainingSet:
         """Check the parameters, then read a training table; sets what scikit-learn expects.
 
@@ -111,7 +111,9 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
                 self.feature_names_in_ = np.array(train.schema.names, dtype=object)
         else:
             table = self._as_table(X, reset=True, least=2)
-            train = TrainingSet.read(task_of(self), table, y, self.prices, sample_weight, qid)
+            train = TrainingSet.read(
+                task_of(self), table, y, self.prices, sample_weight, qid, groups
+            )
         if train.classes is not None:
             self.classes_ = train.classes
         if not self._class_weight_scales_rows:

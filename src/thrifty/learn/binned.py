@@ -52,6 +52,23 @@ class Binned:
         bins = np.ascontiguousarray(self.bins[:, rows])
         return type(self)(bins, self.edges, self.categorical)
 
+    def coarsen(self, most: int) -> Self:
+        """Merge neighboring bins of ordered features until each has at most about `most`.
+
+        Merged bins hold about as many rows as each other; a bin with many rows stays alone.
+        """
+        bins, edges = self.bins.copy(), list(self.edges)
+        for j in np.flatnonzero(~self.categorical & (self.width > most)):
+            counts = np.bincount(self.bins[j], minlength=256)[: len(edges[j]) + 1]
+            before = np.cumsum(counts) - counts
+            # Bins whose first rows fall into the same share of all rows become one.
+            share = before * most // max(int(counts.sum()), 1)
+            ends = np.flatnonzero(np.diff(share))
+            merged = np.full(256, MISSING, dtype=np.uint8)
+            merged[: len(counts)] = np.searchsorted(ends, np.arange(len(counts)))
+            bins[j], edges[j] = merged[self.bins[j]], edges[j][ends]
+        return type(self)(bins, edges, self.categorical)
+
     def bins_of(self, X: NDArray[np.floating]) -> NDArray[np.uint8]:
         """Put other encoded rows (m, d) into the same bins, (d, m)."""
         bins: NDArray[np.uint8] = bin_table(X, self.categorical, edges=self.edges)[0]

@@ -55,6 +55,9 @@ class TrainingSet:
         Labels in the order of the class codes.
     query : int64 array of shape (n,) or None
         Query number of each row, for ranking.
+    clusters : int64 array of shape (n,) or None
+        Group number of each row, where the rows of a group belong together, such as those of one
+        patient; for ranking, the queries.
 
     Examples
     --------
@@ -78,6 +81,7 @@ class TrainingSet:
     weight: Floats | None = None
     classes: NDArray[Any] | None = None
     query: NDArray[np.int64] | None = None
+    clusters: NDArray[np.int64] | None = None
 
     @classmethod
     def read(
@@ -88,8 +92,9 @@ class TrainingSet:
         prices: Prices | None = None,
         sample_weight: Any = None,
         qid: Any = None,
+        groups: Any = None,
     ) -> Self:
-        """Read a table: learn its schema, encode it, check target, weights and queries.
+        """Read a table: learn its schema, encode it, check target, weights, queries and groups.
 
         Raises
         ------
@@ -104,7 +109,9 @@ class TrainingSet:
         target, classes = read_target(task, y, len(X))
         weight = _read_weights(sample_weight, X)
         query = queries(qid, len(X)) if task == "ranking" else None
-        return cls(task, table, schema, bound, X, target, weight, classes, query)._weighted_rows()
+        clusters = query if groups is None else queries(groups, len(X), "groups")
+        whole = cls(task, table, schema, bound, X, target, weight, classes, query, clusters)
+        return whole._weighted_rows()
 
     def __len__(self) -> int:
         return len(self.X)
@@ -155,6 +162,9 @@ class TrainingSet:
             y=self.y[indices],
             weight=None if self.weight is None else self.weight[indices],
             query=None if self.query is None else queries(self.query[indices], len(indices)),
+            clusters=(
+                None if self.clusters is None else queries(self.clusters[indices], len(indices))
+            ),
         )
 
     def sample(self, rows: Rows) -> Self:
@@ -176,9 +186,7 @@ class TrainingSet:
         schema = self.schema.present_in(part.X)
         return replace(part, schema=schema, X=schema.recode(part.X, self.schema))
 
-    def hold_out(
-        self, rows: NDArray[np.intp], schema: Schema, clusters: NDArray[np.int64] | None = None
-    ) -> ValidationSet:
+    def hold_out(self, rows: NDArray[np.intp], schema: Schema) -> ValidationSet:
         """Make a validation or test set of some of the rows, encoded by another schema.
 
         Parameters
@@ -186,14 +194,11 @@ class TrainingSet:
         rows : int array
         schema : Schema
             That of the rows which are trained on, a part of this set.
-        clusters : int array of shape (n,), optional
-            Group of each row of this set.
         """
         part = self.take(rows)
-        groups = part.query if clusters is None else clusters[rows]
         return ValidationSet(
             self.task, part.table, schema, schema.recode(part.X, self.schema), part.y,
-            self.classes, part.query, None if groups is None else queries(groups, len(rows)), rows,
+            self.classes, part.query, part.clusters, rows, part.weight,
         )  # fmt: skip
 
     def take_columns(self, columns: NDArray[np.intp]) -> Self:
@@ -264,6 +269,8 @@ class ValidationSet:
         the queries.
     index : int array of shape (n,) or None
         Positions of the rows in the table that they were split off; None if it is all of it.
+    weight : array of shape (n,) or None
+        Sample weights.
     """
 
     task: str
@@ -275,6 +282,7 @@ class ValidationSet:
     query: NDArray[np.int64] | None = None
     clusters: NDArray[np.int64] | None = None
     index: NDArray[np.intp] | None = None
+    weight: Floats | None = None
 
     @classmethod
     def read(cls, validation: Sequence[Any], train: TrainingSet) -> Self:
@@ -322,6 +330,11 @@ class ValidationSet:
         """The target as the user gave it: labels, numbers or grades."""
         return self.y if self.classes is None else self.classes[self.y]
 
+    @cached_property
+    def weights(self) -> Floats:
+        """Weight of each row, 1 where none was given, (n,)."""
+        return np.ones(len(self.X)) if self.weight is None else self.weight
+
     @property
     def positions(self) -> NDArray[np.intp]:
         """Positions of the rows in the user's table."""
@@ -359,6 +372,7 @@ class ValidationSet:
             query=None if self.query is None else queries(self.query[rows], len(rows)),
             clusters=None if clusters is None else queries(clusters, len(rows)),
             index=None if self.index is None else self.index[rows],
+            weight=None if self.weight is None else self.weight[rows],
         )
 
     def take_columns(self, columns: NDArray[np.intp]) -> Self:

@@ -66,11 +66,11 @@ def grades(y: Any, rows: int) -> NDArray[np.float64]:
     return target
 
 
-def queries(qid: Any, rows: int) -> NDArray[np.int64]:
-    """Number the queries 0, 1, ...; without any, all rows are one query."""
+def queries(qid: Any, rows: int, name: str = "qid") -> NDArray[np.int64]:
+    """Number the queries, or groups, 0, 1, ...; without any, all rows are one query."""
     if qid is None:
         return np.zeros(rows, dtype=np.int64)
-    return _distinct(_column(qid, rows, name="qid"), "qid")[1]
+    return _distinct(_column(qid, rows, name=name), name)[1]
 
 
 def _distinct(column: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from thrifty.learn.ladder.base import Ladder
-from thrifty.learn.ladder.rungs import BinnedRows, OutOfFold, Rung, RungTrainer
-from thrifty.learn.losses import SquaredLoss
+from thrifty.learn.ladder.rows import LadderRows
+from thrifty.learn.ladder.rungs import Rung
+from thrifty.learn.ladder.uncertainty import fit_uncertainty
+from thrifty.learn.point import Point
 from thrifty.model import Forest
 
 __all__ = ["LadderRegressor"]
 
-# An uncertainty model is small: it only has to rank the rows, and its target is mostly noise.
-UNCERTAINTY_ROUNDS = 40
-UNCERTAINTY_LEARNING_RATE = 0.1
-UNCERTAINTY_MAX_DEPTH = 3
+Floats = NDArray[np.float64]
 
 
 class LadderRegressor(RegressorMixin, Ladder):  # type: ignore[misc]
-    """Boosted trees on more and more features; a row pays for more only while that pays off.
+    """Models on more and more features; a row pays for more only while that pays off.
 
-    Like `LadderClassifier`, with the squared error in place of the error rate. The uncertainty of a
-    row is the prediction of a small boosted model on the features of its rung: by how much climbing
-    lowers the squared error. That model is fitted to out-of-fold errors of the training rows.
+    Like `LadderClassifier`, with the squared error in place of the error rate, and ridge regression
+    in place of logistic regression. The uncertainty of a row is the prediction of a small boosted
+    model on the features of its rung: by how much climbing lowers the squared error.
 
     Parameters
     ----------
@@ -36,17 +34,14 @@ class LadderRegressor(RegressorMixin, Ladder):  # type: ignore[misc]
         What features cost; one unit each by default.
     penalty : float
         The cost weight: the squared error that one unit of price must save.
-    n_rungs, n_estimators, learning_rate, max_depth, min_samples_leaf
+    cap, effort, folds, random_state
         As in `LadderClassifier`.
-    folds : int
-        Number of folds of the training rows.
-    random_state : int, RandomState or None
-        Draws the folds, the validation rows if none are given, and samples of large tables.
 
     Attributes
     ----------
-    model_ : thrifty.model.Stages or thrifty.model.Forest
-        The frozen model; a forest if all rows stop on the same rung.
+    model_ : thrifty.model.Stages, thrifty.model.Average or thrifty.model.Forest
+        The frozen model; an average if all rows stop on the same rung, a forest without trees for
+        the constant.
 
     Examples
     --------
@@ -55,42 +50,44 @@ class LadderRegressor(RegressorMixin, Ladder):  # type: ignore[misc]
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 2))
     >>> y = np.where(X[:, 0] > 0, 5.0, X[:, 1])
     >>> model = LadderRegressor(penalty=0.01, random_state=0).fit(X, y)
-    >>> model.bill(X).mean().round(2).item(), round(model.score(X, y), 2)
-    (1.51, 1.0)
+    >>> model.bill(X).mean().round(1).item(), round(model.score(X, y), 2)
+    (1.5, 1.0)
 
     The second column matters to half of the rows, and they alone pay for it.
     """
 
-    # The uncertainty models are always fitted to out-of-fold errors.
-    _enough_validation_rows: ClassVar[float] = np.inf
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        validation: tuple[Any, Any] | None = None,
+        groups: Any = None,
+    ) -> Self:
+        """Fit the ladder; see `LadderClassifier.fit`."""
+        train = self._read_training(X, y, sample_weight, groups=groups)
+        held_out = None if validation is None else self._read_validation(validation, train)
+        return self._fit(train, held_out)
 
-    def _loss(self, y: NDArray[Any], weight: NDArray[np.float64] | None) -> SquaredLoss:
-        return SquaredLoss(y, weight)
+    def path(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        validation: tuple[Any, Any] | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Iterator[Point]:
+        """Yield operating points, cheapest first; see `LadderClassifier.path`."""
+        train = self._read_training(X, y, sample_weight, groups=groups)
+        held_out = None if validation is None else self._read_validation(validation, train)
+        return self._path(train, held_out)
 
-    def _stopping_loss(
-        self, scores: NDArray[np.float64], uncertainty: NDArray[np.float64], y: NDArray[Any]
-    ) -> NDArray[np.float64]:
+    def _stopping_loss(self, scores: Floats, y: NDArray[Any]) -> Floats:
         return np.asarray((y - scores) ** 2)
 
-    def _uncertainty_models(
-        self,
-        trainer: RungTrainer,
-        train: BinnedRows,
-        rungs: Sequence[Rung],
-        folded: Sequence[OutOfFold],
-    ) -> list[Forest | None]:
-        """Fit a model of what climbing saves for each rung but the last, where no row climbs."""
-        errors = np.array([(train.y - raw[0]) ** 2 for raw, _ in folded])
-        small = replace(
-            trainer,
-            learning_rate=UNCERTAINTY_LEARNING_RATE,
-            max_depth=UNCERTAINTY_MAX_DEPTH,
-            max_leaves=1 << UNCERTAINTY_MAX_DEPTH,
-        )
-        models: list[Forest | None] = []
-        for r, rung in enumerate(rungs[:-1]):
-            # Where a row will stop is not known yet: take the mean error over the rungs above.
-            saved = SquaredLoss(errors[r] - errors[r + 1 :].mean(axis=0), train.weight)
-            features, binned = rung.features, train.binned
-            models.append(small.fit(binned, saved, features, UNCERTAINTY_ROUNDS).forest)
-        return [*models, None]
+    def _uncertainty(
+        self, rows: LadderRows, rungs: Sequence[Rung], random: np.random.RandomState
+    ) -> tuple[list[Forest | None], Floats]:
+        return fit_uncertainty(rows, rungs, random)

@@ -1,82 +1,70 @@
-"""Fit the rungs of a ladder: boosted trees on nested sets of features, from all features down.
+"""Fit the rungs of a ladder, from all features down to the cheapest.
 
-The model of a rung shows what each feature gains, and that decides which features the next rung
+The trees of a rung show what each feature is worth, and that decides which features the next rung
 down goes without (`thrifty.learn.ladder.feature_order`). So the order of the features takes no
 extra fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs import BoundPrices
-from thrifty.learn.binned import Binned
-from thrifty.learn.boosting.early_stopping import ValidationMonitor, boost
-from thrifty.learn.boosting.ensemble import Boosting
-from thrifty.learn.boosting.grower import Grower, GrownTree
-from thrifty.learn.calibration import fit_inverse_temperature, scale_outputs
-from thrifty.learn.ladder.feature_order import drop_features, order_groups, price_of, price_ratio
-from thrifty.learn.losses import Loss
-from thrifty.learn.purchases import Purchases
-from thrifty.model import Forest
+from thrifty.learn.crossfit import LARGE
+from thrifty.learn.extra_trees import ExtraTrees
+from thrifty.learn.ladder.feature_order import (
+    drop_features,
+    order_groups,
+    price_of,
+    price_ratio,
+    sold_in_groups,
+)
+from thrifty.learn.ladder.mixture import mix_parts
+from thrifty.learn.ladder.parts import (
+    BoostedTrees,
+    Part,
+    fit_boosted,
+    fit_forest,
+    fit_linear_part,
+    loss_on,
+)
+from thrifty.learn.ladder.rows import LadderRows
+from thrifty.model import Average, Forest
 
-__all__ = ["BinnedRows", "OutOfFold", "Rows", "Rung", "RungTrainer"]
+__all__ = ["Rung", "RungSettings", "fit_rungs", "prior_scores"]
 
-# Early stopping of a rung: rounds without improvement.
-PATIENCE = 10
-# To order groups, small models are fitted on this many rows of one half of the training rows and
-# compared on as many of the other half.
+Floats = NDArray[np.float64]
+Features = NDArray[np.int64]
+
+# Beyond this many training rows, a linear model no longer adds anything to trees.
+MAX_LINEAR_ROWS = 9000
+# To order groups, small models are fitted on this many rows and compared on as many others.
 MAX_TRIAL_ROWS = 2000
-TRIAL_ROUNDS = 10
-TRIAL_LEARNING_RATE = 0.3
-TRIAL_MAX_DEPTH = 4
+TRIAL = BoostedTrees(rounds=10, learning_rate=0.3, max_leaves=31, min_samples_leaf=20, max_depth=4)
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Encoded rows with target and weights.
+@dataclass(frozen=True)
+class RungSettings:
+    """How much work goes into a ladder.
 
     Parameters
     ----------
-    X : array of shape (n, d)
-    y : array of shape (n,)
-        Class codes or numbers.
-    weight : array of shape (n,) or None
+    n_rungs : int
+        About how many rungs, with prices in geometric progression.
+    n_trees : int
+        Extra-trees of a rung.
+    n_top_trees : int
+        Extra-trees of the two top rungs, where the last tenths of a point are made.
+    repeats : int
+        How often a small table is divided into folds.
     """
 
-    X: NDArray[np.floating]
-    y: NDArray[Any]
-    weight: NDArray[np.float64] | None
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    def take(self, rows: NDArray[np.intp]) -> Rows:
-        """Keep some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return Rows(self.X[rows], self.y[rows], weight)
-
-    @property
-    def unit_weights(self) -> NDArray[np.float64]:
-        """Weights whose mean is 1, (n,)."""
-        return np.ones(len(self.X)) if self.weight is None else self.weight / self.weight.mean()
-
-
-@dataclass(frozen=True, eq=False)
-class BinnedRows(Rows):
-    """Rows that trees can be grown on: the training rows, or some of them."""
-
-    binned: Binned
-
-    def take(self, rows: NDArray[np.intp]) -> BinnedRows:
-        """Keep some of the rows, in the same bins."""
-        some = super().take(rows)
-        return BinnedRows(some.X, some.y, some.weight, self.binned.take(rows))
+    n_rungs: int
+    n_trees: int
+    n_top_trees: int
+    repeats: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,191 +74,94 @@ class Rung:
     Parameters
     ----------
     features : int64 array
-        The features that it may read.
-    forest : Forest
-        Its boosted trees.
-    gain : array of shape (d,)
-        Sum of the gains of each feature, in all rounds that were boosted.
-    monitored_raw : array of shape (k, m)
-        Outputs of the rows that early stopping has monitored; m is 0 without early stopping.
+        The features that it buys.
+    model : Average or Forest
+        Its model; a forest without trees for the constant.
+    scores : array of shape (m, K) or (m,)
+        Scores of the evidence, by models that have not seen it.
     """
 
-    features: NDArray[np.int64]
-    forest: Forest
-    gain: NDArray[np.float64]
-    monitored_raw: NDArray[np.float64]
-
-    @property
-    def n_rounds(self) -> int:
-        """Boosting rounds that were kept."""
-        return len(self.forest.roots) // len(self.forest.base)
+    features: Features
+    model: Average | Forest
+    scores: Floats
 
 
-class OutOfFold(NamedTuple):
-    """Training rows on one rung, each scored by trees that have not seen it.
+def fit_rungs(
+    rows: LadderRows, settings: RungSettings, random: np.random.RandomState
+) -> list[Rung]:
+    """Fit the rungs from all features down; return them cheapest first, after the constant.
 
-    `raw` (k, n) are the outputs, `used` (n, d) the features that the rows touched.
+    Where everything is sold in a few groups, these are ordered by trial. Otherwise, what is worth
+    least per unit of price is dropped from rung to rung. Nothing is fitted below the free features.
     """
+    boosting = BoostedTrees.suited_to(rows)
+    forests = ExtraTrees(
+        rows.binned, _numbers(rows)[: rows.n_train], rows.n_classes,
+        rows.weight_of(np.arange(rows.n_train)),
+        None if rows.groups is None else rows.groups[: rows.n_train],
+    )  # fmt: skip
+    sets = _order_groups(rows, random) if sold_in_groups(rows.prices) else None
+    ratio = price_ratio(rows.prices, settings.n_rungs)
+    prior = prior_scores(rows)
+    features, rungs = np.arange(rows.X.shape[1]), []
+    while len(features):
+        n_trees = settings.n_trees if len(rungs) > 1 else settings.n_top_trees
+        max_features = len(features) if rows.n_train >= LARGE else None
+        parts = [
+            fit_boosted(rows, features, boosting, random),
+            fit_forest(rows, forests, features, n_trees, random, max_features),
+        ]
+        if rows.n_train < MAX_LINEAR_ROWS:
+            parts.append(fit_linear_part(rows, features))
+        model, scores = mix_parts(parts, rows, features, prior)
+        rungs.append(Rung(features, model, scores))
+        if price_of(features, rows.prices) == 0:
+            break
+        if sets is None:
+            features = drop_features(features, _importance(parts), rows.prices, ratio)
+        else:
+            features = sets.pop()
+    return [_constant(rows, prior), *rungs[::-1]]
 
-    raw: NDArray[np.float64]
-    used: NDArray[np.bool_]
+
+def prior_scores(rows: LadderRows) -> Floats:
+    """Return the class shares (K,), or the mean of the target (1,), of the training rows."""
+    train = np.arange(rows.n_train)
+    weight = rows.weight_of(train)
+    if rows.task == "classification":
+        counts = np.bincount(rows.y[train], weight, rows.n_classes)
+        return np.asarray(counts / counts.sum())
+    return np.array([np.average(rows.y[train], weights=weight)])
 
 
-class GainGrower(Grower):
-    """A grower that sums up what each feature gains, tree after tree, in `gain` (d,)."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.gain = np.zeros(len(self.binned.bins))
-
-    def grow(self, target: NDArray[np.float64]) -> GrownTree:
-        """Grow a tree and add the gains of its splits to `gain`."""
-        tree = super().grow(target)
-        split = np.flatnonzero(tree.left >= 0)
-        feature = tree.feature[split]
-        np.add.at(self.gain, feature, tree.gain[split, feature])
-        return tree
+def _constant(rows: LadderRows, prior: Floats) -> Rung:
+    """Return the rung that buys nothing."""
+    is_class = rows.task == "classification"
+    model = Forest.constant(prior, "mean" if is_class else "sum", rows.X.shape[1])
+    return Rung(np.empty(0, np.int64), model, model.score(rows.X[rows.evidence]))
 
 
-@dataclass(frozen=True, eq=False)
-class RungTrainer:
-    """Fit the rungs of a ladder. It has only settings: the rows are given to each method.
+def _numbers(rows: LadderRows) -> NDArray[np.generic]:
+    """Return the target as trees take it."""
+    return rows.y if rows.n_classes else rows.y.astype(np.float64)
 
-    Parameters
-    ----------
-    prices : BoundPrices
-    make_loss : callable
-        Binds the loss to a target (n,) and to weights (n,) or None.
-    n_rungs : int
-        About how many rungs to fit.
-    n_estimators : int
-        Largest number of boosting rounds of a rung.
-    learning_rate : float
-    max_depth, max_leaves : int
-        Size of a tree.
-    min_samples_leaf : float
-        Smallest weight of a leaf.
+
+def _importance(parts: list[Part]) -> Floats:
+    """Return the mean share of each feature in what the trees of the parts gain, (d,)."""
+    return np.mean([part.importance for part in parts if part.importance is not None], axis=0)
+
+
+def _order_groups(rows: LadderRows, random: np.random.RandomState) -> list[Features]:
+    """Order groups by trial: small models on one part of the rows, compared on another.
+
+    Returns nested sets of features without the last, all features; the free ones come first.
     """
+    fit, unseen = rows.crossfit.divisions[0]
+    fit, unseen = fit[:MAX_TRIAL_ROWS], unseen[:MAX_TRIAL_ROWS]
+    binned, seed = rows.binned.take(fit), random.randint(2**31)
 
-    prices: BoundPrices
-    make_loss: Callable[[NDArray[Any], NDArray[np.float64] | None], Loss]
-    n_rungs: int
-    n_estimators: int
-    learning_rate: float
-    max_depth: int
-    max_leaves: int
-    min_samples_leaf: float
+    def loss_of(features: Features) -> float:
+        forest, _ = TRIAL.fit(binned, loss_on(rows, fit), rows, features, seed)
+        return loss_on(rows, unseen).value(forest.raw(rows.X[unseen]).T)
 
-    def loss(self, rows: Rows) -> Loss:
-        """Bind the loss to the target and the weights of some rows."""
-        return self.make_loss(rows.y, rows.weight)
-
-    def fit(
-        self,
-        binned: Binned,
-        loss: Loss,
-        features: NDArray[np.int64],
-        n_rounds: int,
-        monitor: ValidationMonitor | None = None,
-    ) -> Rung:
-        """Boost up to `n_rounds` rounds on some features; with a monitor, stop early."""
-        grower = GainGrower(
-            binned,
-            Purchases(self.prices, binned.bins.shape[1], "model"),
-            max_depth=self.max_depth,
-            max_leaves=self.max_leaves,
-            min_samples_leaf=self.min_samples_leaf,
-            weight=loss.weight,
-            features=features,
-        )
-        forest = boost(Boosting(loss, grower, self.learning_rate), n_rounds, monitor)
-        raw = np.empty((loss.outputs, 0)) if monitor is None else monitor.best_raw
-        return Rung(features, forest, grower.gain, raw)
-
-    def order_groups(self, train: BinnedRows, half: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Order the groups by trial: small models on one half of the rows, compared on the other.
-
-        `half` (n,) is 0 or 1 for each row. Returns nested sets of features, the free ones first.
-        """
-        fit_rows, test_rows = (
-            train.take(np.flatnonzero(half == side)[:MAX_TRIAL_ROWS]) for side in (0, 1)
-        )
-        small = replace(self, learning_rate=TRIAL_LEARNING_RATE, max_depth=TRIAL_MAX_DEPTH)
-
-        def loss_of(features: NDArray[np.int64]) -> float:
-            rung = small.fit(fit_rows.binned, self.loss(fit_rows), features, TRIAL_ROUNDS)
-            return self.loss(test_rows).value(rung.forest.raw(test_rows.X).T)
-
-        return order_groups(self.prices, loss_of)
-
-    def fit_rungs(
-        self,
-        train: BinnedRows,
-        monitored: Rows,
-        feature_sets: Sequence[NDArray[np.int64]] | None = None,
-    ) -> list[Rung]:
-        """Fit the rungs from all features down; return them cheapest first.
-
-        Each is stopped early on the rows `monitored`. The features are those of `feature_sets`,
-        which are nested and end with all features; without them, what gains least per unit of
-        price is dropped from rung to rung. Nothing is fitted below the free features.
-        """
-        ratio = price_ratio(self.prices, self.n_rungs)
-        smaller_sets = list(feature_sets or ())[:-1]
-        features, rungs = np.arange(len(self.prices.own)), []
-        while len(features):
-            monitor = ValidationMonitor(monitored.X, self.loss(monitored), PATIENCE)
-            rung = self.fit(train.binned, self.loss(train), features, self.n_estimators, monitor)
-            rungs.append(rung)
-            if price_of(features, self.prices) == 0:
-                break
-            if feature_sets is None:
-                features = drop_features(features, rung.gain, self.prices, ratio)
-            else:
-                features = smaller_sets.pop()
-        return rungs[::-1]
-
-    def score_out_of_fold(
-        self, train: BinnedRows, rungs: Sequence[Rung], fold: NDArray[np.int64]
-    ) -> list[OutOfFold]:
-        """Refit every rung without each fold, and score the rows of the fold with it.
-
-        `fold` (n,) is the fold of each row. A refit has as many rounds as the rung itself.
-        """
-        shape = len(rungs[0].forest.base), len(train)
-        folded = [OutOfFold(np.empty(shape), np.empty(train.X.shape, dtype=bool)) for _ in rungs]
-        for k in range(int(fold.max()) + 1):
-            rest, rows = train.take(np.flatnonzero(fold != k)), np.flatnonzero(fold == k)
-            for rung, (raw, used) in zip(rungs, folded, strict=True):
-                refit = self.fit(rest.binned, self.loss(rest), rung.features, rung.n_rounds)
-                raw[:, rows] = refit.forest.raw(train.X[rows]).T
-                used[rows] = refit.forest.used(train.X[rows])
-        return folded
-
-    def calibrate(
-        self,
-        train: Rows,
-        monitored: Rows,
-        rungs: Sequence[Rung],
-        folded: Sequence[OutOfFold],
-    ) -> tuple[list[Rung], list[OutOfFold]]:
-        """Scale the outputs of each rung to the best temperature, and those out of fold alike.
-
-        It is fitted on rows that the trees have not seen: those that early stopping has monitored
-        and, if they were scored out of fold, the training rows.
-        """
-        unseen = [monitored, train] if folded else [monitored]
-        loss = self.make_loss(
-            np.concatenate([rows.y for rows in unseen]),
-            np.concatenate([rows.unit_weights for rows in unseen]),
-        )
-        scaled_rungs, scaled_folded = [], []
-        for r, rung in enumerate(rungs):
-            raw = [rung.monitored_raw, folded[r].raw] if folded else [rung.monitored_raw]
-            factor = fit_inverse_temperature(np.concatenate(raw, axis=1), loss)
-            forest = scale_outputs(rung.forest, factor)
-            monitored_raw = factor * rung.monitored_raw
-            scaled_rungs.append(replace(rung, forest=forest, monitored_raw=monitored_raw))
-            if folded:
-                scaled_folded.append(folded[r]._replace(raw=factor * folded[r].raw))
-        return scaled_rungs, scaled_folded
+    return order_groups(rows.prices, loss_of)[:-1]

@@ -9,27 +9,24 @@ under the thresholds that have been found already.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
-from thrifty.learn.ladder.rungs import OutOfFold
+from thrifty.learn.ladder.rungs import Rung
 from thrifty.learn.point import ValidationOutputs
 from thrifty.model import Forest, Frozen, Stages
-from thrifty.model.links import apply_link
-from thrifty.model.stages import class_uncertainty
 
-__all__ = ["FittedLadder", "RungOutputs", "StoppingEvidence"]
+__all__ = ["FittedLadder", "StoppingEvidence", "rung_bills"]
 
 Floats = NDArray[np.float64]
 
 # Cost weights of a path besides 0, and the smallest of them: the loss that the ladder saves per
 # unit of its full bill, times this share.
-N_COST_WEIGHTS = 24
+N_COST_WEIGHTS = 99
 SMALLEST_COST_WEIGHT = 1e-3
 
 
@@ -100,10 +97,19 @@ class StoppingEvidence:
         smallest = SMALLEST_COST_WEIGHT * saved / bill.max()
         return [*np.geomspace(largest, smallest, N_COST_WEIGHTS).tolist(), 0.0]
 
-    def __add__(self, other: StoppingEvidence) -> StoppingEvidence:
-        """Join two sets of rows."""
-        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        return StoppingEvidence(*(np.concatenate(pair, axis=-1) for pair in pairs))
+    def upward(self, start: int) -> StoppingEvidence:
+        """Return the evidence without the rungs below `start`."""
+        if start == 0:
+            return self
+        if start not in self._upward:
+            rungs = (each[start:] for each in (self.uncertainty, self.loss, self.bill))
+            self._upward[start] = StoppingEvidence(*rungs, self.weight)
+        return self._upward[start]
+
+    @cached_property
+    def _upward(self) -> dict[int, StoppingEvidence]:
+        """What `upward` has returned: it keeps the ranking of the rows."""
+        return {}
 
     @cached_property
     def _ranking(self) -> list[tuple[NDArray[np.intp], Floats, NDArray[np.intp]]]:
@@ -120,131 +126,31 @@ class StoppingEvidence:
 
 
 @dataclass(frozen=True, eq=False)
-class RungOutputs:
-    """What every rung outputs for the same rows; one entry per rung, the constant first.
-
-    Parameters
-    ----------
-    scores : list of arrays
-        Class probabilities (n, K), or values (n,).
-    used : list of bool arrays of shape (n, d)
-        Features that the rung alone touches.
-    evaluations : list of int
-        Trees of the rung.
-    uncertainty : array of shape (rungs, n)
-        Uncertainty of each row: from the class probabilities, or from an uncertainty model; 0 for
-        values without such a model.
-    model_used : list of (bool array of shape (n, d) or None)
-        Features that the uncertainty model touches; None if the rung has none.
-    model_evaluations : list of int
-        Trees of the uncertainty model.
-    """
-
-    scores: list[Floats]
-    used: list[NDArray[np.bool_]]
-    evaluations: list[int]
-    uncertainty: Floats
-    model_used: list[NDArray[np.bool_] | None]
-    model_evaluations: list[int]
-
-    @classmethod
-    def of(
-        cls,
-        rungs: Sequence[Forest],
-        uncertainty_models: Sequence[Forest | None],
-        X: NDArray[np.floating],
-    ) -> Self:
-        """Send the rows X (n, d) through all rungs and uncertainty models."""
-        outputs = [rung.score_and_used(X) for rung in rungs]
-        scores, used = [scores for scores, _ in outputs], [used for _, used in outputs]
-        uncertainty: list[Floats] = []
-        model_used: list[NDArray[np.bool_] | None] = []
-        for r, model in enumerate(uncertainty_models):
-            if model is not None:
-                values, touched = model.score_and_used(X)
-                uncertainty.append(values)
-                model_used.append(touched)
-            else:
-                is_class = scores[r].ndim == 2
-                uncertainty.append(class_uncertainty(scores[r]) if is_class else np.zeros(len(X)))
-                model_used.append(None)
-        return cls(
-            scores,
-            used,
-            [rung.most_evaluations for rung in rungs],
-            np.array(uncertainty),
-            model_used,
-            [0 if model is None else model.most_evaluations for model in uncertainty_models],
-        )
-
-    @classmethod
-    def out_of_fold(
-        cls, rungs: Sequence[Forest], folded: Sequence[OutOfFold], X: NDArray[np.floating]
-    ) -> Self:
-        """Take the outputs of the training rows X (n, d) of a classifier from its folds.
-
-        `folded` has an entry for each rung but the constant, which needs no folds.
-        """
-        constant_scores, nothing = rungs[0].score_and_used(X)
-        scores = [constant_scores, *(apply_link(rungs[0].link, raw.T) for raw, _ in folded)]
-        return cls(
-            scores,
-            [nothing, *(used for _, used in folded)],
-            [rung.most_evaluations for rung in rungs],
-            np.array([class_uncertainty(table) for table in scores]),
-            [None] * len(rungs),
-            [0] * len(rungs),
-        )
-
-    def bills(self, prices: BoundPrices, evaluated: NDArray[np.bool_]) -> Floats:
-        """Return what the rows have paid when they are on each rung, (rungs, n).
-
-        They have passed all rungs below, and the uncertainty models of the rungs in `evaluated`
-        (rungs,).
-        """
-        touched = np.zeros_like(self.used[0])
-        evaluations, bills = 0, []
-        for r, used in enumerate(self.used):
-            touched = touched | used
-            evaluations += self.evaluations[r]
-            model_used = self.model_used[r]
-            if evaluated[r] and model_used is not None:
-                touched |= model_used
-                evaluations += self.model_evaluations[r]
-            bills.append(prices.bill(touched, evaluations))
-        return np.array(bills)
-
-
-@dataclass(frozen=True, eq=False)
 class FittedLadder:
     """Fitted rungs and the evidence for stopping: all that a model at any cost weight needs.
 
-    The thresholds that its methods return and take are +inf from the top rung that any row
-    reaches: equal models have equal thresholds.
+    Thresholds are +inf from the top rung that any row reaches: equal models have equal thresholds.
 
     Parameters
     ----------
-    rungs : list of Forest
-        The constant, then the calibrated rungs, cheapest first.
+    rungs : list of Rung
+        The constant, then the others, cheapest first.
     uncertainty_models : list of (Forest or None)
         The uncertainty model of each rung, if it has one.
     prices : BoundPrices
-    validation : RungOutputs
-        The validation rows on every rung.
     evidence : StoppingEvidence
-        Chooses the thresholds: the validation rows, followed by the training rows out of fold
-        where those are needed.
+        What the rows would lose and pay on each rung.
     """
 
-    rungs: list[Forest]
+    rungs: list[Rung]
     uncertainty_models: list[Forest | None]
     prices: BoundPrices
-    validation: RungOutputs
     evidence: StoppingEvidence
 
-    def thresholds(self, cost_weight: float) -> Floats:
-        """Return the best thresholds at a cost weight, (rungs,)."""
-        thresholds = self.evidence.thresholds(cost_weight)
+    def thresholds(self, cost_weight: float, start: int = 0) -> Floats:
+        """Return the best thresholds at a cost weight, (rungs,), if no row stops below `start`."""
+        thresholds = np.full(len(self.rungs), -np.inf)
+        thresholds[start:] = self.evidence.upward(start).thresholds(cost_weight)
         thresholds[_top(thresholds) :] = np.inf
         return thresholds
 
@@ -255,40 +161,51 @@ class FittedLadder:
         return thresholds
 
     def model(self, thresholds: Floats) -> Frozen:
-        """Return the frozen model; if all rows stop on the same rung, that is the rung itself."""
-        top = _top(thresholds)
-        if _is_single_rung(thresholds):
-            return self.rungs[top]
-        end = top + 1
-        return Stages.of(self.rungs[:end], self.uncertainty_models[:end], thresholds[:end])
+        """Return the frozen model, without the rungs where no row stops."""
+        kept = self._kept(thresholds)
+        models = [self.rungs[r].model for r in kept]
+        if len(kept) == 1:
+            return models[0]
+        uncertainties = [self.uncertainty_models[r] for r in kept[:-1]]
+        return Stages.of(models, [*uncertainties, None], thresholds[kept])
 
-    def validation_outputs(self, thresholds: Floats) -> ValidationOutputs:
-        """Return what `model` outputs for the validation rows, without running it."""
-        outputs, n = self.validation, self.validation.uncertainty.shape[1]
-        if _is_single_rung(thresholds):
-            top = _top(thresholds)
-            bills = self.prices.bill(outputs.used[top], outputs.evaluations[top])
-            return ValidationOutputs(outputs.scores[top], bills)
-        climbs = outputs.uncertainty > thresholds[:, np.newaxis]
+    def outputs(self, thresholds: Floats) -> ValidationOutputs:
+        """Return what `model` outputs for the evidence, by models that have not seen it."""
+        kept = self._kept(thresholds)
+        climbs = self.evidence.uncertainty[kept] > thresholds[kept, np.newaxis]
         climbs[-1] = False
         stops = np.argmin(climbs, axis=0)
-        scores = outputs.scores[0]
-        for r in range(1, len(self.rungs)):
-            stops_here = (stops == r).reshape(-1, *[1] * (scores.ndim - 1))
-            scores = np.where(stops_here, outputs.scores[r], scores)
-        if any(model is not None for model in self.uncertainty_models):
-            bills = outputs.bills(self.prices, np.isfinite(thresholds))
-        else:
-            # Then bills do not depend on the thresholds; the validation rows come first.
-            bills = self.evidence.bill[:, :n]
-        return ValidationOutputs(scores, bills[stops, np.arange(n)])
+        bills = rung_bills(
+            [self.rungs[r] for r in kept], [self.uncertainty_models[r] for r in kept], self.prices
+        )
+        scores = self.rungs[kept[0]].scores.copy()
+        for place, r in enumerate(kept[1:], start=1):
+            scores[stops == place] = self.rungs[r].scores[stops == place]
+        return ValidationOutputs(scores, bills[stops])
+
+    def _kept(self, thresholds: Floats) -> NDArray[np.intp]:
+        """Return the rungs where a row can stop."""
+        return np.flatnonzero(thresholds[: _top(thresholds) + 1] > -np.inf)
+
+
+def rung_bills(
+    rungs: Sequence[Rung], uncertainty_models: Sequence[Forest | None], prices: BoundPrices
+) -> Floats:
+    """Return what a row has paid when it stops on each of these rungs, (rungs,).
+
+    It has bought the features of all rungs up to there, and been through their models and, but for
+    the last rung, through their uncertainty models.
+    """
+    read = np.zeros((len(rungs), len(prices.own)), dtype=bool)
+    evaluations = np.zeros(len(rungs), dtype=np.int64)
+    for r, (rung, model) in enumerate(zip(rungs, uncertainty_models, strict=True)):
+        read[r:, rung.features] = True
+        evaluations[r:] += rung.model.most_evaluations
+        if model is not None and r < len(rungs) - 1:
+            evaluations[r:] += model.most_evaluations
+    return prices.bill(read, evaluations)
 
 
 def _top(thresholds: Floats) -> int:
     """Return the highest rung that a row can reach; the last threshold is +inf."""
     return int(np.argmax(thresholds == np.inf))
-
-
-def _is_single_rung(thresholds: Floats) -> bool:
-    """Return whether all rows stop on the same rung."""
-    return bool(np.all(thresholds[: _top(thresholds)] == -np.inf))

@@ -7,7 +7,7 @@ a walk that has come no further.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -112,6 +112,37 @@ class Forest(Frozen):
         width = len(base) if link in ("mean", "vote") else 1
         none = np.empty(0, dtype=np.int64)
         return cls(empty_nodes(0), np.empty((0, width)), none, none, base, link, n_features)
+
+    @classmethod
+    def average(cls, forests: Sequence[Forest]) -> Self:
+        """Build the forest whose outputs are the mean of those of others with the same link.
+
+        Examples
+        --------
+        >>> from thrifty.model import Forest
+        >>> Forest.average([Forest.constant([v], "sum", n_features=3) for v in (1.0, 4.0)]).base
+        array([2.5])
+        """
+        first, share = forests[0], 1.0 / len(forests)
+        parts, n_nodes, n_subsets = [], 0, 0
+        for forest in forests:
+            nodes = forest.nodes.copy()
+            nodes["child"] += n_nodes
+            nodes["threshold"][(nodes["feature"] & CATEGORICAL) != 0] += n_subsets
+            parts.append((nodes, forest.roots + n_nodes))
+            n_nodes, n_subsets = n_nodes + len(nodes), n_subsets + len(forest.subsets)
+        # "mean" and "vote" divide by the number of trees, which are as many for each forest.
+        scale = 1.0 if first.link in ("mean", "vote") else share
+        return cls(
+            nodes=np.concatenate([nodes for nodes, _ in parts]),
+            values=scale * np.concatenate([forest.values for forest in forests]),
+            roots=np.concatenate([roots for _, roots in parts]),
+            outputs=np.concatenate([forest.outputs for forest in forests]),
+            base=share * np.sum([forest.base for forest in forests], axis=0),
+            link=first.link,
+            n_features=first.n_features,
+            subsets=np.concatenate([forest.subsets for forest in forests]),
+        )
 
     @property
     def n_scores(self) -> int:
