@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from thrifty.bundle import Predictor, Schema, load
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError
-from thrifty.model import KINDS, Average, Branch, CallResult, Forest, Gate, Stages
+from thrifty.learn.linear import fit_linear
+from thrifty.model import KINDS, Average, Blend, Branch, CallResult, Forest, Gate, Stages
 
 SEEDS = st.integers(0, 2**32 - 1)
 LINKS = st.sampled_from(["sum", "sigmoid", "softmax", "vote"])
@@ -192,6 +193,17 @@ def test_a_file_gives_back_the_same_model(seed, link, tmp_path):
     for face in ("score", "used", "evaluations", "goes_left"):
         np.testing.assert_array_equal(getattr(again, face)(X), getattr(branch, face)(X))
     np.testing.assert_array_equal(again.walk().scores, branch.walk().scores)
+
+
+def test_a_blend_of_four_splits_above_ladders_of_averages_fits_into_a_file():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    linear = fit_linear(X, X[:, 0], 0, np.zeros(4, dtype=bool), np.arange(4))
+    model = Stages.of([Average.of([linear, reading(1)], [0.0])])
+    for feature in range(4):
+        model = Branch.of(model, reading(2), feature, [0.0], threshold=0.0)
+    blend = Blend.of(model, reading(), [0], 0.5)
+    again = Blend.build(*blend.state())
+    np.testing.assert_array_equal(again.score(X), blend.score(X))
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
