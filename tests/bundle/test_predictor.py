@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import copy
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from thrifty.bundle import Schema
+from thrifty.bundle import Predictor, Schema, load
 from thrifty.bundle.predictor import build_classes, plain_classes, read_classes
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError
+from thrifty.model import Average, Branch, Forest
 
 TABLE = {"age": [45, 63, 63], "chol": [1.0, 1.0, 9.0], "sex": ["m", "f", None]}
 
@@ -33,6 +37,42 @@ def test_a_bill_adds_own_and_shared_prices_and_evaluations(predictor):
 
 def test_the_ceiling_is_the_bill_of_the_most_expensive_path(predictor):
     assert predictor.ceiling == predictor.bill(TABLE).max()
+
+
+def reading(*features, d=5):
+    """Return a constant that every row buys some features for."""
+    constant = Forest.constant([0.0], "sum", d)
+    return Average.of([constant], [0.0], reads=np.isin(np.arange(d), features))
+
+
+@given(st.data())
+def test_the_ceiling_of_a_branch_is_what_its_dearest_side_costs(data):
+    sets = st.lists(st.integers(0, 4), max_size=4)
+    own = data.draw(st.lists(st.integers(0, 9), min_size=5, max_size=5))
+    prices = Prices(own, groups={"pair": [1, 2]}, shared={"pair": data.draw(st.integers(0, 9))})
+    left, right = reading(*data.draw(sets)), reading(*data.draw(sets))
+    branch = Branch.of(left, right, data.draw(st.integers(0, 4)), [0.0], threshold=0.0)
+    predictor = Predictor(branch, Schema.of(np.zeros((2, 5))), prices.bind(5))
+    assert predictor.ceiling == predictor.bill(np.array([[-1.0] * 5, [1.0] * 5])).max()
+
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+
+
+@pytest.mark.parametrize("path", sorted(CORPUS.glob("*.thrifty")), ids=lambda path: path.stem)
+def test_no_row_costs_more_than_the_ceiling_whatever_the_kind_of_model(path):
+    predictor = load(path)
+    rng, d = np.random.default_rng(0), len(predictor.schema)
+    # Codes and numbers far apart, many of them missing, straight into the model.
+    X = rng.choice([0.0, 1.0, 2.0, -7.0, 0.3, 900.0], size=(500, d)) + rng.normal(size=(500, d))
+    X = np.where(rng.random((500, d)) < 0.5, X.round(), X)
+    X[rng.random((500, d)) < 0.3] = np.nan
+    categorical = [column.categories is not None for column in predictor.schema.columns]
+    X[:, categorical] = np.abs(X[:, categorical].round()) % 3
+    model, prices = predictor.model, predictor.prices
+    bills = prices.bill(model.used(X), model.evaluations(X))
+    everything = prices.bill(model.support[np.newaxis], model.most_evaluations)[0]
+    assert bills.max() <= predictor.ceiling <= everything
 
 
 def test_free_evaluations_are_not_counted(make, monkeypatch):

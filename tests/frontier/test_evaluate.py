@@ -10,7 +10,7 @@ import pytest
 
 from thrifty import Point
 from thrifty.frontier.evaluate import MAX_POINTS, mean_interval, score_together, thin
-from thrifty.model import ShortCircuit, Stages
+from thrifty.model import Branch, Forest, ShortCircuit, Stages
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "model"))
 from forests import LINKS, Shape, draw_forest, draw_table
@@ -82,6 +82,47 @@ def test_a_shared_rung_is_scored_once(monkeypatch) -> None:
     )
     list(score_together(models, draw_table(rng, shape)))
     assert len(scored) == len(set(scored)) == 3
+
+
+def branches(rng, link):
+    """Ladders on either side of a common split, some within another, and a branch of its own."""
+    left, shape = ladders(rng, link, uncertain=link == "sum")
+    right, _ = ladders(rng, link, uncertain=link == "sum")
+    prior = np.full(left[0].n_scores, 1 / left[0].n_scores)
+
+    def split(one, other, feature=3, threshold=2.5):
+        return Branch.of(one, other, feature, prior, threshold=threshold)
+
+    inner = [split(one, other, feature=4) for one, other in zip(left, right, strict=True)]
+    models = [split(one, other) for one, other in zip(inner, right, strict=True)]
+    # Behind this split, all rows are on one side.
+    far = [split(one, other, threshold=-9.0) for one, other in zip(left, right, strict=True)]
+    return [*models, split(left[0], right[1], feature=5), *far], shape
+
+
+@pytest.mark.parametrize("link", ["sigmoid", "softmax", "sum"])
+def test_branches_that_share_a_split_score_like_each_alone(link) -> None:
+    rng = np.random.default_rng(2)
+    models, shape = branches(rng, link)
+    X = draw_table(rng, shape)
+    found = {k: (scores, used) for k, scores, used in score_together(models, X)}
+    assert sorted(found) == list(range(len(models)))
+    for k, model in enumerate(models):
+        np.testing.assert_array_equal(found[k][0], model.score(X))
+        np.testing.assert_array_equal(found[k][1], model.used(X))
+
+
+def test_a_rung_behind_a_common_split_is_scored_once(monkeypatch) -> None:
+    rng = np.random.default_rng(2)
+    models, shape = branches(rng, "sigmoid")
+    scored = []
+    both = Forest.score_and_used
+    monkeypatch.setattr(
+        Forest, "score_and_used", lambda self, X: scored.append(id(self)) or both(self, X)
+    )
+    list(score_together(models[:4], draw_table(rng, shape)))
+    # Three rungs on each side of the inner split, and those on its right once more.
+    assert len(scored) == 9 and len(set(scored)) == 6
 
 
 def test_no_models_have_no_scores() -> None:

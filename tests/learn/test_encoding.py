@@ -14,6 +14,7 @@ from thrifty.learn.encoding import (
     identity_encoding,
     standardize,
     standardize_blockwise,
+    standardize_columns,
 )
 
 BOTH = pytest.mark.parametrize("fit", [standardize, standardize_blockwise])
@@ -91,3 +92,12 @@ def test_the_identity_keeps_numbers_and_fills_in_means() -> None:
     encoding = identity_encoding(X)
     assert encoding.is_plain
     assert encoding.apply(X).tolist() == [[1.0, 4.0], [3.0, 5.0], [8.0, 6.0]]
+
+
+def test_columns_without_a_schema_are_encoded_by_the_number_of_their_codes(mixed_table) -> None:
+    schema, X = mixed_table
+    one, other = (
+        standardize_blockwise(schema, X, None),
+        standardize_columns(X, [None, 3, None], None),
+    )
+    np.testing.assert_array_equal(other.apply(X), one.apply(X))

@@ -59,9 +59,14 @@ def unused_values_do_not_matter(model, X):
 
 
 def rows_stay_within_bounds(model, X):
-    """No row exceeds the support or the largest number of evaluations."""
-    assert not (model.used(X) & ~model.support).any()
-    assert (model.evaluations(X) <= model.most_evaluations).all()
+    """No row exceeds the support, the largest number of evaluations, or all bounds of its path."""
+    used, evaluations, bounds = model.used(X), model.evaluations(X), model.path_bounds()
+    assert not (used & ~model.support).any()
+    assert (evaluations <= model.most_evaluations).all()
+    within = ~(used[:, np.newaxis] & ~bounds.used).any(axis=2)
+    assert (within & (evaluations[:, np.newaxis] <= bounds.evaluations)).any(axis=1).all()
+    assert not (bounds.used & ~model.support).any()
+    assert (bounds.evaluations <= model.most_evaluations).all()
 
 
 def float32_is_its_float64(model, X, where):

@@ -20,7 +20,7 @@ from thrifty.costs.bound import BoundPrices
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen
 
-__all__ = ["Predictor", "build_classes", "plain_classes", "read_classes"]
+__all__ = ["Predictor", "build_classes", "dearest_path", "plain_classes", "read_classes"]
 
 # The types of class labels that a model file can hold, by their names there.
 LABEL_TYPES: dict[str, type[np.generic]] = {
@@ -121,9 +121,8 @@ class Predictor:
 
     @property
     def ceiling(self) -> float:
-        """Upper bound on any bill: the price of all features and evaluations that may occur."""
-        model = self.model
-        return float(self.prices.bill(model.support[np.newaxis], model.most_evaluations)[0])
+        """Upper bound on any bill: the price of the dearest path that a row may take."""
+        return dearest_path(self.model, self.prices)
 
     def bill(self, X: Any) -> NDArray[np.float64]:
         """Compute what each row pays."""
@@ -150,6 +149,28 @@ class Predictor:
     def __repr__(self) -> str:
         target = "values" if self.classes is None else f"{len(self.classes)} classes"
         return f"Predictor({self.model.kind}, {len(self.schema)} features, {target})"
+
+
+def dearest_path(model: Frozen, prices: BoundPrices) -> float:
+    """Return the price of the dearest path that a row may take through a model.
+
+    No bill exceeds it, whatever a row holds.
+
+    Examples
+    --------
+    >>> from thrifty.bundle.predictor import dearest_path
+    >>> from thrifty.costs import Prices
+    >>> from thrifty.model import Average, Branch, Forest
+    >>> import numpy as np
+    >>> def reading(*features):
+    ...     constant = Forest.constant([0.0], "sum", n_features=3)
+    ...     return Average.of([constant], [0.0], reads=np.isin(np.arange(3), features))
+    >>> branch = Branch.of(reading(1), reading(2), feature=0, prior=[0.0], threshold=5.0)
+    >>> dearest_path(branch, Prices([1, 10, 20]).bind(3))  # 1 and 10, or 1 and 20; never all three
+    21.0
+    """
+    bounds = model.path_bounds()
+    return float(prices.bill(bounds.used, bounds.evaluations).max())
 
 
 def read_classes(classes: ArrayLike) -> NDArray[Any]:

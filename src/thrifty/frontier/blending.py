@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle import Predictor
+from thrifty.bundle.predictor import dearest_path
 from thrifty.costs import BoundPrices
 from thrifty.errors import DataError
 from thrifty.frontier.choice import check_budget
@@ -287,10 +288,8 @@ class _HullSearch:
             table[:, keys] = True
         trees = [model.evaluations(self.X) if prices.evaluation else 0 for model in models]
         bills = prices.bill(used[0], trees[0]), prices.bill(used[1], trees[1])
-        supports = np.array([model.support for model in models])
-        supports[:, keys] = True
-        ceiling = prices.bill(supports, [model.most_evaluations for model in models]).max()
-        return _Pair(first, second, keys, self.X[:, keys], bills, float(ceiling), self.seed)
+        ceiling = dearest_path(Blend.of(*models, keys, share=0.5), prices)
+        return _Pair(first, second, keys, self.X[:, keys], bills, ceiling, self.seed)
 
     def _measure(self, pair: _Pair, share: float) -> CurvePoint:
         """Build the blend of a pair at a share, and measure it on the validation set."""

@@ -2,7 +2,7 @@
 
 A path that followed the validation set hands over its outputs. Other models are scored here, with
 the work that they share done once: points are often prefixes of one forest, which is descended
-once for all of them, and ladders share their rungs.
+once for all of them, and ladders share their rungs, also behind a common split.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from thrifty.frontier.curve import CurvePoint, pareto_optimal
 from thrifty.frontier.scoring import Metric
 from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.point import Point, ValidationOutputs
-from thrifty.model import Forest, Frozen, Stages
+from thrifty.model import Branch, Forest, Frozen, Stages
 from thrifty.model.links import apply_link
 
 __all__ = ["evaluate_points", "mean_interval", "score_together", "thin"]
@@ -235,7 +235,11 @@ def _score_prefixes(
 
 
 class _SharedRungs:
-    """Score models on all rows; a rung that several ladders share is scored once."""
+    """Score models on the same rows; a rung that several ladders share is scored once.
+
+    Branches with the same split share the rungs of the ladders on each side, which only the rows of
+    that side are scored on.
+    """
 
     def __init__(self, models: Sequence[Frozen], X: Rows) -> None:
         self.X = X
@@ -243,6 +247,13 @@ class _SharedRungs:
         rungs = chain.from_iterable((*ladder.rungs, *ladder.uncertainties) for ladder in ladders)
         self.shared = {id(rung) for rung in rungs} if len(ladders) > 1 else set()
         self.known: dict[int, ScoresAndUsed] = {}
+        branches: dict[object, list[Branch]] = {}
+        for model in models:
+            if isinstance(model, Branch):
+                branches.setdefault(_split_key(model), []).append(model)
+        self.sides = {
+            key: _Sides(members, X) for key, members in branches.items() if len(members) > 1
+        }
 
     def score(self, model: Frozen) -> ScoresAndUsed:
         """Return scores and used features."""
@@ -250,6 +261,8 @@ class _SharedRungs:
             return self.known[id(model)]
         if isinstance(model, Stages) and self.shared:
             return self._score_ladder(model)
+        if isinstance(model, Branch) and _split_key(model) in self.sides:
+            return self.sides[_split_key(model)].score(model)
         both = getattr(model, "score_and_used", None)
         found = (model.score(self.X), model.used(self.X)) if both is None else both(self.X)
         if id(model) in self.shared:
@@ -269,4 +282,36 @@ class _SharedRungs:
             rows = rows[ladder.climbs(rung, [outputs[rows] for outputs, _ in visited])]
             if not len(rows):
                 break
+        return scores, used
+
+
+def _split_key(branch: Branch) -> object:
+    """Return what branches with the same split have in common."""
+    return branch.feature, branch.threshold, branch.codes.tobytes(), branch.missing_left
+
+
+class _Sides:
+    """The rows on the two sides of a split, and what scores the models of several branches there.
+
+    Parameters
+    ----------
+    branches : sequence of Branch
+        All with the same split.
+    X : array of shape (n, d)
+    """
+
+    def __init__(self, branches: Sequence[Branch], X: Rows) -> None:
+        left = branches[0].goes_left(X)
+        self.left, self.right = np.flatnonzero(left), np.flatnonzero(~left)
+        self.left_models = _SharedRungs([branch.left for branch in branches], X[self.left])
+        self.right_models = _SharedRungs([branch.right for branch in branches], X[self.right])
+
+    def score(self, branch: Branch) -> ScoresAndUsed:
+        """Return scores and used features of all rows."""
+        n = len(self.left) + len(self.right)
+        scores = np.empty((n,) if branch.n_scores == 1 else (n, branch.n_scores))
+        used = np.empty((n, branch.n_features), dtype=bool)
+        scores[self.left], used[self.left] = self.left_models.score(branch.left)
+        scores[self.right], used[self.right] = self.right_models.score(branch.right)
+        used[:, branch.feature] = True
         return scores, used

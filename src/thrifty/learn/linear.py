@@ -4,8 +4,8 @@ Numbers are standardized, categories become indicators, missing values the mean.
 is a `LinearTree` of one node, which takes the table as it is.
 
 - Ridge regression: the penalty with the least leave-one-out error is chosen from a grid. One
-  eigendecomposition serves all penalties, as the errors of all rows follow from the fit on all rows
-  (Allen 1974: each residual is divided by 1 minus its leverage).
+  eigendecomposition serves all penalties, and the errors follow from the fits on all rows: each
+  residual is divided by 1 minus the leverage of its row.
 - Logistic regression, softmax for more than two classes: the sum of the log-losses plus half the
   squared weights is minimized by L-BFGS, as scikit-learn's `LogisticRegression` does with C = 1.
 """

@@ -11,6 +11,7 @@ and scoring need only NumPy and the compiled kernels of Thrifty.
   exits between its trees. ``one_vs_rest``: `OneVsRest`, one model for each class.
 - ``stages``: `Stages`, a ladder of models that a row climbs until it is certain.
 - ``average``: `Average`, a weighted average of models whose features are bought all at once.
+- ``branch``: `Branch`, a split on one feature with a model on each side.
 - ``blend``: `Blend`, two models with a choice for each row, so that a budget is spent exactly.
 - ``linear_tree``: `LinearTree`, trees and cascades of linear models.
 - ``sequential``: `Neighbors` and `LocalGaussians`, which buy one feature at a time.
@@ -20,6 +21,7 @@ and scoring need only NumPy and the compiled kernels of Thrifty.
   `LeafGate`, a gate on the trees of the local model. ``call_result``: `CallResult`, an expensive
   model that is called.
 - ``edge_cloud``: `EdgeCloud`, devices that transmit to a cloud.
+- ``path_bounds``: `PathBounds`, what single rows may read at most.
 - ``encoding``, ``links``, ``products``, ``relay``, ``row_hash`` and ``file_checks`` are shared by
   these.
 """
@@ -29,6 +31,7 @@ from __future__ import annotations
 from thrifty.model.average import Average
 from thrifty.model.base import Frozen, Walk
 from thrifty.model.blend import Blend
+from thrifty.model.branch import Branch
 from thrifty.model.call_result import CallResult
 from thrifty.model.cascade import Cascade
 from thrifty.model.edge_cloud import EdgeCloud
@@ -46,6 +49,7 @@ __all__ = [
     "KINDS",
     "Average",
     "Blend",
+    "Branch",
     "CallResult",
     "Cascade",
     "EdgeCloud",
@@ -71,6 +75,7 @@ KINDS: dict[str, type[Frozen]] = {
         ShortCircuit,
         Stages,
         Average,
+        Branch,
         Blend,
         KernelMachine,
         Neighbors,

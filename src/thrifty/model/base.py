@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError
+from thrifty.model.path_bounds import PathBounds
 
 __all__ = ["Frozen", "Price", "Walk", "pack", "sealed", "unpack"]
 
@@ -99,6 +100,13 @@ class Frozen(ABC):
     @abstractmethod
     def most_evaluations(self) -> int:
         """The largest number of evaluations that a row can take."""
+
+    def path_bounds(self) -> PathBounds:
+        """Return sets of features and numbers of evaluations, one of which every row stays within.
+
+        By default one set: all features that any row could touch, and the most evaluations.
+        """
+        return PathBounds.of(self.support, self.most_evaluations)
 
     @abstractmethod
     def walk(self, price: Price | None = None) -> Walk:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, sealed, unpack
+from thrifty.model.path_bounds import PathBounds
 from thrifty.model.row_hash import uniform_hash
 
 __all__ = ["Blend", "BlendWalk"]
@@ -125,6 +127,11 @@ class Blend(Frozen):
     def most_evaluations(self) -> int:
         """The larger number of the models within reach."""
         return max(part.most_evaluations for part in self._reachable)
+
+    def path_bounds(self) -> PathBounds:
+        """Return what single rows use at most: the keys, and a path of one model within reach."""
+        bounds = [part.path_bounds() for part in self._reachable]
+        return reduce(PathBounds.either, bounds).reading(self.keys)
 
     def walk(self, price: Price | None = None) -> BlendWalk:
         """Start one example; it requests the keys, then what the chosen model needs."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, unpack
 from thrifty.model.leaf_gate import LeafGate
+from thrifty.model.path_bounds import PathBounds
 from thrifty.model.relay import RelayWalk
 
 __all__ = ["Gate", "GateWalk"]
@@ -181,6 +182,17 @@ class Gate(Frozen):
         if not self.reads_gate:
             return expensive if self.threshold < 0 else local
         return gate + max(local, expensive)
+
+    def path_bounds(self) -> PathBounds:
+        """Return what single rows use at most: the gate, and a path of the model they go to."""
+        local, expensive = self.local.path_bounds(), self.expensive.path_bounds()
+        if self.shares_trees:
+            local = local._replace(evaluations=np.zeros_like(local.evaluations))
+        if self._expensive_may_fail:
+            expensive = expensive.both(local)
+        if not self.reads_gate:
+            return expensive if self.threshold < 0 else local
+        return self.gate.path_bounds().both(local.either(expensive))
 
     def walk(self, price: Price | None = None) -> GateWalk:
         """Start one example: the gate first, then the model that the example goes to."""

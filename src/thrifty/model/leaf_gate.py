@@ -19,6 +19,7 @@ from thrifty.errors import BundleError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, unpack
 from thrifty.model.forest.forest import Forest
 from thrifty.model.forest.walk import ForestWalk
+from thrifty.model.path_bounds import PathBounds
 
 __all__ = ["LeafGate", "LeafGateWalk", "margin_of"]
 
@@ -144,6 +145,10 @@ class LeafGate(Frozen):
     def most_evaluations(self) -> int:
         """The number of trees."""
         return self.forest.most_evaluations
+
+    def path_bounds(self) -> PathBounds:
+        """Return what single rows use at most: that of the forest."""
+        return self.forest.path_bounds()
 
     def same_trees(self, model: Frozen) -> bool:
         """Return whether `model` is a forest with the trees of this gate, whatever its leaves."""

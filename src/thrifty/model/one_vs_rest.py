@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, unpack
+from thrifty.model.path_bounds import PathBounds, all_of
 
 __all__ = ["OneVsRest", "OneVsRestWalk"]
 
@@ -91,6 +92,10 @@ class OneVsRest(Frozen):
     def most_evaluations(self) -> int:
         """The sum over all models."""
         return sum(part.most_evaluations for part in self.parts)
+
+    def path_bounds(self) -> PathBounds:
+        """Return what single rows use at most: a path through each model."""
+        return all_of(part.path_bounds() for part in self.parts)
 
     def walk(self, price: Price | None = None) -> OneVsRestWalk:
         """Start one example; it requests what any model needs."""

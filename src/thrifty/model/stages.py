@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, sealed, unpack
+from thrifty.model.path_bounds import PathBounds, all_of
 from thrifty.model.relay import RelayWalk
 
 __all__ = ["Stages", "StagesWalk", "class_uncertainty"]
@@ -178,6 +179,10 @@ class Stages(Frozen):
     def most_evaluations(self) -> int:
         """Evaluations of all models within reach together."""
         return sum(model.most_evaluations for model in self._reachable())
+
+    def path_bounds(self) -> PathBounds:
+        """Return what single rows use at most: a path through each model within reach."""
+        return all_of(model.path_bounds() for model in self._reachable())
 
     def walk(self, price: Price | None = None) -> StagesWalk:
         """Start one example; it requests what its current rung needs."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from face_laws import rows_stay_within_bounds
 from forests import draw_forest, draw_table
 from hypothesis import given
 from linear_trees import (
@@ -63,8 +64,7 @@ def test_what_was_not_used_does_not_matter(seed, link, inputs):
 @given(SEEDS, LINKS, INPUTS)
 def test_support_and_most_evaluations_bound_every_row(seed, link, inputs):
     _, tree, X = draw_tree(seed, link, inputs)
-    assert not (tree.used(X) & ~tree.support).any()
-    assert tree.evaluations(X).max() <= tree.most_evaluations
+    rows_stay_within_bounds(tree, X)
     assert tree.n_scores == (2 if link == "sigmoid" else OUTPUTS[link])
 
 

@@ -28,6 +28,7 @@ from thrifty.model.forest.nodes import (
 )
 from thrifty.model.forest.walk import ForestLists, ForestWalk, Split
 from thrifty.model.links import apply_link
+from thrifty.model.path_bounds import PathBounds
 
 __all__ = ["Forest"]
 
@@ -184,6 +185,13 @@ class Forest(Frozen):
         support = np.zeros(self.n_features, dtype=bool)
         support[self.features] = True
         return support
+
+    def path_bounds(self) -> PathBounds:
+        """Return what single rows use at most: the way to a leaf if there is one tree."""
+        if len(self.roots) != 1:
+            return super().path_bounds()
+        ways = np.unique(self.paths[is_leaf(self.nodes)], axis=0)
+        return PathBounds.of(self.unpack_paths(ways), np.ones(len(ways), dtype=np.int64))
 
     def walk(self, price: Price | None = None) -> ForestWalk:
         """Start one example; it requests what its trees wait for."""

@@ -19,6 +19,7 @@ from thrifty.model.linear_tree.audit import FILE_ARRAYS, audit_linear_tree
 from thrifty.model.linear_tree.node import ColumnInputs, LinearNode, NodeInputs, TreeInputs
 from thrifty.model.linear_tree.walk import LinearTreeWalk
 from thrifty.model.links import apply_link
+from thrifty.model.path_bounds import PathBounds
 
 __all__ = ["LinearTree"]
 
@@ -169,6 +170,13 @@ class LinearTree(Frozen):
     def support(self) -> NDArray[np.bool_]:
         """Features that some node may read, (n_features,)."""
         return reduce(np.logical_or, [node.inputs.support for node in self.nodes])
+
+    def path_bounds(self) -> PathBounds:
+        """Return what single rows use at most: all that the nodes on the way to an exit read."""
+        used = np.array([node.inputs.support for node in self.nodes])
+        for node, parent in enumerate(self.parents[1:], start=1):
+            used[node] |= used[parent]
+        return PathBounds.of(used, self.exit_evaluations)
 
     def walk(self, price: Price | None = None) -> LinearTreeWalk:
         """Start one example; it asks for everything that a node lacks at once."""

@@ -24,6 +24,7 @@ from thrifty.model.base import Frozen, Price, sealed
 from thrifty.model.forest.forest import Forest
 from thrifty.model.forest.walk import ForestLists
 from thrifty.model.links import apply_link
+from thrifty.model.path_bounds import PathBounds
 from thrifty.model.short_circuit.bounds import Bounds
 from thrifty.model.short_circuit.walk import ShortCircuitWalk
 
@@ -165,6 +166,10 @@ class ShortCircuit(Frozen):
     def support(self) -> NDArray[np.bool_]:
         """Which features some split of the forest reads, (n_features,)."""
         return self.forest.support
+
+    def path_bounds(self) -> PathBounds:
+        """Return what single rows use at most: no more than in the forest without bounds."""
+        return self.forest.path_bounds()
 
     def walk(self, price: Price | None = None) -> ShortCircuitWalk:
         """Start one example; it requests one feature at a time, whatever the price."""
