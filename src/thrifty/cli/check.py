@@ -37,7 +37,7 @@ def check(options: TrainingOptions, budget: float | None, cap: float | None, as_
         from thrifty.frontier.race import forecast
         from thrifty.frontier.scoring import find_metric
 
-        sets = split_table(data.table, data.groups, random_state=options.seed)
+        sets = split_table(data.table, random_state=options.seed)
         rng = np.random.default_rng(options.seed)
         prices = data.table.prices
         seconds = forecast(data.learners, sets.train, sets.validation, rng)

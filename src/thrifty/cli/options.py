@@ -217,7 +217,10 @@ def read_training_data(options: TrainingOptions) -> TrainingData:
     for learner in learners.values():
         learner.set_params(prices=prices)
     query = queries(qid, len(X)) if task == "ranking" else None
-    table = TrainingSet(task, X, schema, bound, encoded, target[0], None, target[1], query)
+    clusters = query if groups is None else queries(groups, len(X), "groups")
+    table = TrainingSet(
+        task, X, schema, bound, encoded, target[0], None, target[1], query, clusters
+    )
     return TrainingData(table, groups, prices, learners)
 
 

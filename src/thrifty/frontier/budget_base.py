@@ -23,7 +23,7 @@ from thrifty.frontier.tracing import check_learners
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PricedEstimator, task_of
 from thrifty.learn.dataset import TrainingSet, ValidationSet
-from thrifty.learn.targets import queries
+from thrifty.learn.ladder import EFFORTS
 
 __all__ = ["BudgetEstimator"]
 
@@ -41,12 +41,16 @@ class BudgetEstimator(PricedEstimator):
         "scoring": [str, None],
         "learners": [StrOptions({"auto"}), "array-like", Mapping],
         "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+        "effort": [StrOptions(set(EFFORTS))],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
     }
 
     frontier_: Curve
     """The curve on the validation set, with the chosen point."""
+
+    validation_: ValidationSet
+    """The rows that the curve was measured on."""
 
     learner_results_: tuple[LearnerResult, ...]
     """What became of each learner in the race."""
@@ -59,6 +63,7 @@ class BudgetEstimator(PricedEstimator):
         scoring: str | None = None,
         learners: str | Sequence[Any] | Mapping[str, Any] = "auto",
         confidence: float | None = 0.95,
+        effort: str = "balanced",
         time_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
@@ -68,6 +73,7 @@ class BudgetEstimator(PricedEstimator):
         self.scoring = scoring
         self.learners = learners
         self.confidence = confidence
+        self.effort = effort
         self.time_limit = time_limit
         self.random_state = random_state
 
@@ -98,33 +104,33 @@ class BudgetEstimator(PricedEstimator):
         """
         return self._with_point(self.frontier_.cheapest(quality), None)
 
-    def _fit(self, whole: TrainingSet, validation: Any, groups: Any) -> Self:
-        """Split the rows, race the learners, choose a point."""
+    def _fit(self, whole: TrainingSet, validation: Any) -> Self:
+        """Race the learners, and choose a point.
+
+        If all learners cross-fit, all rows are trained on, and points are measured on the same rows
+        by models that have not seen them. Otherwise a validation set is held out.
+        """
         if self.budget is not None:
             check_budget(self.budget)
         cap = None if self.cap is None else check_budget(self.cap, "cap")
         metric = find_metric(self.scoring, whole.task)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        train, held_out = self._split(whole, validation, groups, rng)
-        curve, self.learner_results_ = race(
-            self._candidates(whole.task), train, held_out, metric, self.time_limit, rng
-        )
+        learners = self._candidates(whole.task)
+        train, held_out = whole, None
+        if validation is not None:
+            held_out = self._read_validation(validation, whole)
+        elif not all(getattr(learner, "cross_fits", False) for learner in learners.values()):
+            rows, held_rows = split_rows(whole.task, whole.y, whole.clusters, SHARE, rng)
+            train = whole.sample(rows)
+            held_out = whole.hold_out(held_rows, train.schema)
+        curve, self.learner_results_ = race(learners, train, held_out, metric, self.time_limit, rng)
+        first = next(iter(learners.values()))
+        self.validation_ = first.evidence(train) if held_out is None else held_out
         curve = curve if cap is None else curve.within(cap)
         chosen = self._choose(curve, self.budget)
         self.frontier_ = curve.with_chosen(chosen)
         self._predictor = chosen.model
         return self
-
-    def _split(
-        self, whole: TrainingSet, validation: Any, groups: Any, rng: np.random.Generator
-    ) -> tuple[TrainingSet, ValidationSet]:
-        """Hold out a validation set, unless one is given; groups and queries stay whole."""
-        if validation is not None:
-            return whole, self._read_validation(validation, whole)
-        clusters = None if groups is None else queries(groups, len(whole))
-        train_rows, held_rows = split_rows(whole.task, whole.y, clusters, SHARE, rng)
-        train = whole.sample(train_rows)
-        return train, whole.hold_out(held_rows, train.schema, clusters)
 
     def _candidates(self, task: str) -> dict[str, Any]:
         """Return the learners by name, with the prices and the seed of this estimator."""
@@ -139,10 +145,16 @@ class BudgetEstimator(PricedEstimator):
         if check_learners(learners, "learners") != task_of(self):
             raise DataError(f"learners: {list(learners)} are not for {task_of(self)}")
         candidates = {}
+        # One seed for all: learners that cross-fit must divide the rows alike.
+        seed = check_random_state(self.random_state).randint(2**31)
         for name, learner in learners.items():
             taken = learner.get_params(deep=False)
             settings: dict[str, Any] = {"prices": self.prices}
-            seed = check_random_state(self.random_state).randint(2**31)
+            if isinstance(self.learners, str):
+                settings |= {"effort": self.effort, "time_limit": self.time_limit}
+            for own in ("cap", "class_weight"):
+                if getattr(self, own, None) is not None:
+                    settings[own] = getattr(self, own)
             if taken.get("random_state") is None:
                 settings["random_state"] = seed
             fitting = {key: value for key, value in settings.items() if key in taken}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 
+from thrifty.costs import Prices
 from thrifty.frontier.budget_base import BudgetEstimator
+from thrifty.learn._sklearn import StrOptions
 from thrifty.learn.ndcg import ndcg
 from thrifty.learn.targets import grades, queries
 
@@ -19,8 +22,10 @@ __all__ = ["BudgetClassifier", "BudgetRanker", "BudgetRegressor"]
 class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     """The best classifier within a budget, chosen from the curves of several learners.
 
-    `fit` holds out a fifth of the rows as a validation set, trains the learners on the others, and
-    takes the best point whose mean bill is within the budget.
+    By default the learner is a `LadderClassifier`, which trains on all rows and measures its points
+    on the same rows, each scored by models that have not seen it. Learners of your own that do not
+    cross-fit are measured on a fifth of the rows, which is held out. The best point whose mean bill
+    is within the budget is taken.
 
     Parameters
     ----------
@@ -33,14 +38,19 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     scoring : {"accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"}, optional
         The metric; accuracy by default.
     learners : "auto", sequence or mapping of estimators
-        The candidates: by default those that Thrifty has for the task. They get the prices of
-        this estimator.
+        The candidates; by default a ladder. They get the prices of this estimator and, where they
+        have such a parameter, its cap and its class weights.
     confidence : float or None
         The mean bill of new examples is within the budget with this confidence, provided that
         they come from the same distribution as the validation set. None takes the mean bill of
         the validation set as it is.
+    effort : {"fast", "balanced", "best"}
+        How much work goes into the default learner: at most about 5, 30 or 200 times the CPU time
+        of a plain boosted fit; above 20,000 rows, 3, 10 or 60 times.
     time_limit : float, optional
-        Stop starting new learners after this many seconds.
+        Seconds to fit in. The default learner plans with it; others are not started after it.
+    class_weight : dict, "balanced" or None
+        Weights of the classes, as in scikit-learn.
     random_state : int, RandomState or None
         Splits the rows, and seeds the learners.
 
@@ -72,8 +82,37 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     51.0
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BudgetEstimator._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        prices: Prices | None = None,
+        budget: float | None = None,
+        cap: float | None = None,
+        scoring: str | None = None,
+        learners: str | Sequence[Any] | Mapping[str, Any] = "auto",
+        confidence: float | None = 0.95,
+        effort: str = "balanced",
+        time_limit: float | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            prices, budget, cap, scoring, learners, confidence, effort, time_limit, random_state
+        )
+        self.class_weight = class_weight
+
     def fit(
-        self, X: Any, y: Any, *, validation: tuple[Any, Any] | None = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        validation: tuple[Any, Any] | None = None,
+        groups: Any = None,
     ) -> Self:
         """Fit the classifier: race the learners and choose a point.
 
@@ -83,17 +122,19 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
             The table.
         y : sequence of shape (n,)
             Labels.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows, in training and in the choice.
         validation : (Xv, yv), optional
-            A validation set, in place of a fifth of the rows.
+            Rows to measure the points on, instead of the training rows.
         groups : sequence of shape (n,), optional
-            Rows of one group, such as those of one patient, stay together in the split.
+            Rows of one group, such as those of one patient, stay together in every split.
 
         Raises
         ------
         BudgetError
             If no point meets budget and cap; it names the cheapest.
         """
-        return self._fit(self._read_training(X, y), validation, groups)
+        return self._fit(self._read_training(X, y, sample_weight, groups=groups), validation)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities (n, K) in the order of `classes_`."""
@@ -105,7 +146,7 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    prices, budget, cap, learners, confidence, time_limit, random_state
+    prices, budget, cap, learners, confidence, effort, time_limit, random_state
         As in `BudgetClassifier`.
     scoring : {"r2", "neg_mean_squared_error"}, optional
         The metric; R2 by default.
@@ -123,10 +164,16 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
     """
 
     def fit(
-        self, X: Any, y: Any, *, validation: tuple[Any, Any] | None = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        validation: tuple[Any, Any] | None = None,
+        groups: Any = None,
     ) -> Self:
         """Fit the regressor; see `BudgetClassifier.fit`."""
-        return self._fit(self._read_training(X, y), validation, groups)
+        return self._fit(self._read_training(X, y, sample_weight, groups=groups), validation)
 
 
 class BudgetRanker(BudgetEstimator):
@@ -134,7 +181,7 @@ class BudgetRanker(BudgetEstimator):
 
     Parameters
     ----------
-    prices, budget, cap, learners, confidence, time_limit, random_state
+    prices, budget, cap, learners, confidence, effort, time_limit, random_state
         As in `BudgetClassifier`.
     scoring : {"ndcg@K", "precision@K", "ap@K"}, optional
         The metric, with a number for K; NDCG@5 by default.
@@ -151,7 +198,14 @@ class BudgetRanker(BudgetEstimator):
     """
 
     def fit(
-        self, X: Any, y: Any, *, qid: Any = None, validation: tuple[Any, ...] | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        qid: Any = None,
+        validation: tuple[Any, ...] | None = None,
+        groups: Any = None,
     ) -> Self:
         """Fit the ranker: race the learners and choose a point.
 
@@ -161,14 +215,18 @@ class BudgetRanker(BudgetEstimator):
             The table.
         y : array of shape (n,)
             Relevance grades from 0 up.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows.
         qid : array of shape (n,), optional
-            Query of each row; queries stay whole in the split. Without it, the training set is
-            one query, and the validation set another.
+            Query of each row; queries stay whole in every split. Without it, the training set is
+            one query, and a validation set of your own is needed.
         validation : (Xv, yv) or (Xv, yv, qidv), optional
-            A validation set, in place of a fifth of the queries.
+            Rows to measure the points on, instead of the training rows.
+        groups : sequence of shape (n,), optional
+            Queries of one group, such as those of one user, stay together in every split.
         """
-        whole = self._read_training(X, y, qid=qid)
-        return self._fit(whole, validation, None if qid is None else whole.query)
+        whole = self._read_training(X, y, sample_weight, qid=qid, groups=groups)
+        return self._fit(whole, validation)
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
         """Return the mean NDCG@5 of the queries with a relevant row."""

@@ -99,7 +99,7 @@ def compare(
         raise DataError(f"scale: {scale!r} is not one of {', '.join(SCALES)}")
     metric = find_metric(scoring, task)
     whole = read_table(task, X, y, qid)
-    sets = [split_table(whole, None, share, random_state + split) for split in range(splits)]
+    sets = [split_table(whole, share, random_state + split) for split in range(splits)]
     about = {} if resume is None else _describe_run(whole, share, random_state, metric)
     jobs = [
         Job(

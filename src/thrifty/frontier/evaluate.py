@@ -26,7 +26,7 @@ from thrifty.model.links import apply_link
 __all__ = ["evaluate_points", "mean_interval", "score_together", "thin"]
 
 # More points of one learner would hardly differ.
-MAX_POINTS = 40
+MAX_POINTS = 150
 
 Rows = NDArray[np.floating]
 ScoresAndUsed = tuple[NDArray[np.float64], NDArray[np.bool_]]
@@ -89,6 +89,8 @@ def _measure_point(
     if metric.name == "accuracy":
         member = (validation.y[:, np.newaxis] == np.arange(scores.shape[1])).astype(np.float64)
         neg_brier = np.asarray(-((scores - member) ** 2).sum(axis=1))
+        if validation.weight is not None:
+            neg_brier *= validation.weight / validation.weight.mean()
     ceiling = point.model.ceiling
     return CurvePoint(
         learner=learner,

@@ -1,14 +1,14 @@
 """A table, prices and a budget in; the best predictor within the budget out, with test results.
 
-Learners are trained on the training set, the point is chosen on the validation set, and the
-results that are reported come from a test set that neither has seen.
+Learners are trained on all rows but the test set. The point is chosen on the same rows, scored by
+models that have not seen them, and the results that are reported come from the test set.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class ThreeSets:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Number of rows of each set."""
+        """Number of rows of each set; validation rows may be training rows, out of fold."""
         return {
             "train": len(self.train),
             "validation": len(self.validation),
@@ -184,17 +184,27 @@ def fit_budget(
     """
     if isinstance(X, TrainingSet):
         name, whole = X.task, X
+        if groups is not None:
+            whole = replace(whole, clusters=queries(groups, len(whole), "groups"))
     else:
         name = task or guess_task(np.asarray(y), None if qid is None else np.asarray(qid))
-        whole = _read(name, X, y, qid, settings.get("prices"))
-    sets = split_table(whole, groups, share, random_state)
-    estimator = _fit(name, sets, random_state, settings)
+        whole = _read(name, X, y, qid, groups, settings.get("prices"))
+    parts = split_table(whole, share, random_state)
+    train = whole.sample(np.setdiff1d(np.arange(len(whole)), parts.test.positions))
+    estimator: Any = ESTIMATORS[name](random_state=random_state, **settings)
+    try:
+        estimator.fit(train, None)
+    except DataError as error:
+        # The whole table was sound, so a value or class is so rare that no training row has it.
+        raise DataError(f"the {len(train)} training rows: {error}") from error
     if target_quality is not None:
         estimator = estimator.at_quality(target_quality)
     metric = find_metric(estimator.frontier_.scoring, name)
-    outputs = ValidationOutputs.of(estimator.point_.model, sets.test.X)
-    result = TestResult(float(outputs.bills.mean()), metric.value(outputs.scores, sets.test))
+    test = parts.test.encode_by(estimator.point_.model.schema)
+    outputs = ValidationOutputs.of(estimator.point_.model, test.X)
+    result = TestResult(float(outputs.bills.mean()), metric.value(outputs.scores, test))
     spendable = estimator.point_.bill if estimator.budget is None else estimator.budget
+    sets = ThreeSets(train, estimator.validation_, test)
     plain = LEARNERS[name]["greedy-miser"](random_state=random_state)
     data = _digest(whole)
     return BudgetFit(
@@ -203,7 +213,7 @@ def fit_budget(
         estimator=estimator,
         predictor=_with_provenance(estimator, name, result, data, random_state, sets.sizes),
         test_result=result,
-        baselines=tuple(baselines(plain, whole.prices, *sets.all, metric, spendable)),
+        baselines=tuple(baselines(plain, whole.prices, *parts.all, metric, spendable)),
         sets=sets,
         target_quality=target_quality,
         seed=random_state,
@@ -211,18 +221,15 @@ def fit_budget(
     )
 
 
-def split_table(
-    whole: TrainingSet, groups: Any = None, share: float = SHARE, random_state: int = 0
-) -> ThreeSets:
+def split_table(whole: TrainingSet, share: float = SHARE, random_state: int = 0) -> ThreeSets:
     """Split a table, already read, into training, validation and test sets."""
-    clusters = whole.query if groups is None else queries(groups, len(whole))
-    rows = split_three(whole.task, whole.labels, clusters, share, random_state)
+    rows = split_three(whole.task, whole.labels, whole.clusters, share, random_state)
     train = whole.sample(rows["train"])
     validation, test = (whole.hold_out(rows[part], train.schema) for part in ("validation", "test"))
     return ThreeSets(train, validation, test)
 
 
-def _read(task: str, X: Any, y: Any, qid: Any, prices: Any) -> TrainingSet:
+def _read(task: str, X: Any, y: Any, qid: Any, groups: Any, prices: Any) -> TrainingSet:
     """Read the whole table, so that errors name the rows as the user knows them."""
     if task not in LEARNERS:
         raise DataError(f"task: {task!r} is not one of {', '.join(LEARNERS)}")
@@ -231,21 +238,11 @@ def _read(task: str, X: Any, y: Any, qid: Any, prices: Any) -> TrainingSet:
     if qid is not None and task != "ranking":
         raise DataError(f"qid: {task} has no queries; leave it out, or choose ranking")
     try:
-        return TrainingSet.read(task, X, y, prices, qid=qid)
+        return TrainingSet.read(task, X, y, prices, qid=qid, groups=groups)
     except DataError:
         raise
     except (TypeError, ValueError) as error:  # fractions or mixed types as labels
         raise DataError(f"target: these are not classes ({error}); try regression") from error
-
-
-def _fit(task: str, sets: ThreeSets, random_state: int, settings: dict[str, Any]) -> Any:
-    """Fit the budget estimator of a task on the training and validation sets."""
-    estimator: Any = ESTIMATORS[task](random_state=random_state, **settings)
-    try:
-        return estimator.fit(sets.train, None, validation=sets.validation)
-    except DataError as error:
-        # The whole table was sound, so a value or class is so rare that no training row has it.
-        raise DataError(f"the {len(sets.train)} training rows: {error}") from error
 
 
 def _digest(whole: TrainingSet) -> str:

@@ -50,7 +50,7 @@ class LearnerResult:
 def race(
     learners: Mapping[str, Any],
     train: TrainingSet,
-    validation: ValidationSet,
+    validation: ValidationSet | None,
     metric: Metric,
     time_limit: float | None,
     rng: np.random.Generator,
@@ -62,7 +62,8 @@ def race(
     learners : mapping of name to estimator
         Fast ones first.
     train : TrainingSet
-    validation : ValidationSet
+    validation : ValidationSet or None
+        None if all learners cross-fit: then points are measured on the training rows.
     metric : Metric
     time_limit : float or None
         Seconds after which no further learner starts; the first one always runs.
@@ -90,7 +91,7 @@ def race(
 def screen(
     learners: Mapping[str, Any],
     train: TrainingSet,
-    validation: ValidationSet,
+    validation: ValidationSet | None,
     metric: Metric,
     rng: np.random.Generator,
 ) -> set[str]:
@@ -99,14 +100,18 @@ def screen(
     A learner is beaten if every point of it but the constant lies clearly below the hull of the
     others.
     """
-    parts: list[Any] = []
-    for rows, size in ((train, SCREENING_ROWS), (validation, SCREENING_ROWS // 2)):
-        if len(rows) > size:
-            clusters = rows.query if isinstance(rows, TrainingSet) else rows.clusters
-            _, taken = split_rows(rows.task, rows.y, clusters, size / len(rows), rng)
-            rows = rows.sample(taken) if isinstance(rows, TrainingSet) else rows.take(taken)
-        parts.append(rows)
-    sample, held_out = parts[0], parts[1].recode(parts[0].schema)
+    sample, held_out = train, validation
+    if len(train) > SCREENING_ROWS:
+        share = SCREENING_ROWS / len(train)
+        _, taken = split_rows(train.task, train.y, train.clusters, share, rng)
+        sample = train.sample(taken)
+    if validation is not None:
+        held_out = validation
+        if len(validation) > SCREENING_ROWS // 2:
+            share = SCREENING_ROWS // 2 / len(validation)
+            _, taken = split_rows(train.task, validation.y, validation.clusters, share, rng)
+            held_out = validation.take(taken)
+        held_out = held_out.recode(sample.schema)
     curves = {
         name: trace_learner(name, learner, sample, held_out, metric)
         for name, learner in learners.items()

@@ -15,6 +15,7 @@ from thrifty.learn import (
     GreedyMiserRanker,
     GreedyMiserRegressor,
     LadderClassifier,
+    LadderRanker,
     LadderRegressor,
 )
 
@@ -22,12 +23,8 @@ __all__ = ["LEARNERS", "guess_task", "learners_named"]
 
 # A numeric target with more distinct values than this is taken for a quantity.
 MOST_CLASSES = 30
-# In a race, some learners use less than their defaults: only the first trees of the forest have a
-# chance to be on the hull, and the last rounds of a rung add little.
-RACE_SETTINGS: dict[str, dict[str, Any]] = {
-    "budget-forest": {"n_estimators": 5},
-    "ladder": {"n_estimators": 200},
-}
+# The learner that races where none is named: no other has been better anywhere on the curve.
+AUTO = "ladder"
 
 
 def guess_task(y: NDArray[Any], qid: NDArray[Any] | None) -> str:
@@ -47,7 +44,7 @@ def guess_task(y: NDArray[Any], qid: NDArray[Any] | None) -> str:
 
 
 def learners_named(names: Sequence[str], task: str) -> dict[str, Any]:
-    """Return learners of a task by name; without names all of them, set up to race.
+    """Return learners of a task by name; without names, the ladder alone.
 
     Raises
     ------
@@ -64,18 +61,16 @@ def learners_named(names: Sequence[str], task: str) -> dict[str, Any]:
     strange = [name for name in names if name not in known]
     if strange:
         raise DataError(f"learners: {strange} are not for {task}; there are {', '.join(known)}")
-    if names:
-        return {name: known[name]() for name in names}
-    return {name: make(**RACE_SETTINGS.get(name, {})) for name, make in known.items()}
+    return {name: known[name]() for name in names or (AUTO,)}
 
 
-# The estimators that race for each task, fast ones first.
+# The estimators of each task.
 LEARNERS: dict[str, dict[str, Callable[..., Any]]] = {
     "classification": {
+        "ladder": LadderClassifier,
         "greedy-miser": GreedyMiserClassifier,
         "budget-forest": BudgetForestClassifier,
-        "ladder": LadderClassifier,
     },
-    "regression": {"greedy-miser": GreedyMiserRegressor, "ladder": LadderRegressor},
-    "ranking": {"greedy-miser": GreedyMiserRanker},
+    "regression": {"ladder": LadderRegressor, "greedy-miser": GreedyMiserRegressor},
+    "ranking": {"ladder": LadderRanker, "greedy-miser": GreedyMiserRanker},
 }

@@ -19,7 +19,6 @@ from thrifty.frontier.splits import split_rows
 from thrifty.learn.base import PricedEstimator, task_of
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.point import Point
-from thrifty.learn.targets import queries
 
 __all__ = ["check_learners", "read_table", "trace", "trace_learner"]
 
@@ -97,15 +96,14 @@ def trace(
     named = learner if isinstance(learner, Mapping) else {type(learner).__name__: learner}
     task = check_learners(named, "learner")
     metric = find_metric(scoring, task)
-    whole = X if isinstance(X, TrainingSet) else read_table(task, X, y, qid)
+    whole = X if isinstance(X, TrainingSet) else read_table(task, X, y, qid, groups)
     if validation is not None:
         train, held_out = whole, _read_validation(validation, whole)
     else:
-        clusters = whole.query if groups is None else queries(groups, len(whole))
         rng = np.random.default_rng(random_state)
-        train_rows, held_rows = split_rows(task, whole.y, clusters, share, rng)
+        train_rows, held_rows = split_rows(task, whole.y, whole.clusters, share, rng)
         train = whole.sample(train_rows)
-        held_out = whole.hold_out(held_rows, train.schema, clusters)
+        held_out = whole.hold_out(held_rows, train.schema)
     about = {} if resume is None else _describe_run(train, held_out, metric, random_state)
     jobs = [
         Job(
@@ -121,13 +119,19 @@ def trace_learner(
     name: str,
     learner: Any,
     train: TrainingSet,
-    validation: ValidationSet,
+    validation: ValidationSet | None,
     metric: Metric,
     seed: int = 0,
 ) -> Curve:
-    """Fit the path of one learner and measure its points on the validation set."""
+    """Fit the path of one learner and measure its points on the validation set.
+
+    A learner that cross-fits needs none: its points are measured on the training rows, each scored
+    by models that have not seen it.
+    """
     learner = _seeded(learner, seed)
     points = thin(_path(learner, train, validation))
+    if validation is None:
+        validation = learner.evidence(train)
     predictor = points[0].model
     rows = np.arange(len(train))
     if len(train) > TRAINING_ROWS:
@@ -169,13 +173,13 @@ def check_learners(learners: Mapping[str, Any], what: str) -> str:
     return next(iter(tasks.values()))
 
 
-def read_table(task: str, X: Any, y: Any, qid: Any) -> TrainingSet:
+def read_table(task: str, X: Any, y: Any, qid: Any, groups: Any = None) -> TrainingSet:
     """Read a table whose learners bring their own prices; check that queries fit the task."""
     if qid is None and task == "ranking":
         raise DataError("qid: ranking needs the query of each row: give qid")
     if qid is not None and task != "ranking":
         raise DataError(f"qid: {task} has no queries: leave qid out, or give groups")
-    return TrainingSet.read(task, X, y, qid=qid)
+    return TrainingSet.read(task, X, y, qid=qid, groups=groups)
 
 
 def _read_validation(validation: Any, train: TrainingSet) -> ValidationSet:
@@ -195,9 +199,9 @@ def _seeded(learner: Any, seed: int) -> Any:
     return learner
 
 
-def _path(learner: Any, train: TrainingSet, validation: ValidationSet) -> list[Point]:
+def _path(learner: Any, train: TrainingSet, validation: ValidationSet | None) -> list[Point]:
     """Run `path`; learners that are not Thrifty's get the tables as the user gave them."""
-    if isinstance(learner, PricedEstimator):
+    if isinstance(learner, PricedEstimator) or validation is None:
         return list(learner.path(train, None, validation=validation))
     if train.query is None:
         held_out: tuple[Any, ...] = (validation.table, validation.labels)

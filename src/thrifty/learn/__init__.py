@@ -5,7 +5,7 @@
 | `boosting` | `GreedyMiserClassifier`, `-Regressor`, `-Ranker` | Xu 2014, ch. 2 |
 | `budget_forest` | `BudgetForestClassifier` | Nan et al. 2015 |
 | `pruning` | `PrunedForestClassifier` | Nan 2018, ch. 4 |
-| `ladder` | `LadderClassifier`, `-Regressor` | Thrifty |
+| `ladder` | `LadderClassifier`, `-Regressor`, `-Ranker` | Thrifty |
 | `cost_tree` | `CostTreeClassifier`, `-Regressor`, `CostCascadeClassifier` | Xu 2014, ch. 3 |
 | `submodular_tree` | `SubmodularTreeClassifier`, `-Regressor` | Kusner et al. 2014 |
 | `anytime` | `AnytimeClassifier` | Xu 2014 |
@@ -42,6 +42,7 @@ from thrifty.learn.gates.classifier import GatedClassifier
 from thrifty.learn.gates.leaves import LeavesFamily
 from thrifty.learn.gates.linear import LinearFamily
 from thrifty.learn.ladder.classifier import LadderClassifier
+from thrifty.learn.ladder.ranker import LadderRanker
 from thrifty.learn.ladder.regressor import LadderRegressor
 from thrifty.learn.neighbors.classifier import MarginNeighborsClassifier
 from thrifty.learn.point import Point
@@ -68,6 +69,7 @@ __all__ = [
     "GreedyMiserRegressor",
     "Impurity",
     "LadderClassifier",
+    "LadderRanker",
     "LadderRegressor",
     "LeavesFamily",
     "LinearFamily",

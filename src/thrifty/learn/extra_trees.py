@@ -162,9 +162,7 @@ class ExtraTrees:
         def grow_some(first: int, last: int) -> None:
             work = Workspace(self._table, n_units, len(features))
             for k in range(first, last):
-                trees[k] = grow_extra_tree(
-                    self._table, bagging, rules, work, seeds[k], leaves[k]
-                )
+                trees[k] = grow_extra_tree(self._table, bagging, rules, work, seeds[k], leaves[k])
 
         run(grow_some, blocks(n_trees, TREES_PER_TASK))
         answers = _average_out_of_bag(trees, leaves)
@@ -266,9 +264,7 @@ def _quantize_moments(quanta: NDArray[np.int64], y: NDArray[np.float64]) -> NDAr
     return np.rint(np.ldexp(moments, MOMENT_BITS - exponent)).astype(np.int64)
 
 
-def _units(
-    weighty: NDArray[np.intp], groups: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], int]:
+def _units(weighty: NDArray[np.intp], groups: NDArray[np.int64]) -> tuple[NDArray[np.int32], int]:
     """Number the groups so that those with a row of some weight come first; return how many do."""
     has_weight = np.zeros(int(groups.max()) + 1, dtype=bool)
     has_weight[groups[weighty]] = True

@@ -1,30 +1,35 @@
-"""Ladders: boosted models on nested sets of features, climbed one row at a time.
+"""Ladders: models on nested sets of features, climbed one row at a time.
 
 A row starts with the constant and goes on to models on more and more features, until it is sure
 enough that the next one would not be worth its price. Ladders are a method of this library. The
-parts are known: recursive feature elimination (Guyon et al. 2002), gradient boosting, temperature
-scaling (Guo et al. 2017), and early exits with thresholds from dynamic programming.
+parts are known: recursive feature elimination (Guyon et al. 2002), gradient boosting, extra-trees
+(Geurts et al. 2006), stacking by cross-fitted weights (Wolpert 1992), temperature scaling (Guo et
+al. 2017), and early exits with thresholds from dynamic programming.
 
 What is where:
 
-- `base.py`: the estimator: `fit`, `path`, and every step of both in `Ladder._fit_rungs`.
-- `classifier.py`, `regressor.py`: the losses; for regression, the uncertainty models.
-- `rungs.py`: fits the rungs, scores training rows out of fold, calibrates.
+- `base.py`: `Ladder`, every step of `fit` and `path`.
+- `classifier.py`, `regressor.py`, `ranker.py`: the estimators.
+- `rows.py`: the rows, encoded, binned, and divided for cross-fitting (`thrifty.learn.crossfit`).
+- `parts.py`: the models that a rung averages: boosted trees, extra-trees, a linear model.
+- `mixture.py`: their temperatures and weights.
+- `rungs.py`: the rungs, from all features down.
 - `feature_order.py`: the nested sets of features, by gain per price or by trial of groups.
+- `uncertainty.py`: for values, models of what climbing saves.
 - `stopping.py`: the thresholds for a cost weight, and the frozen model that they lead to.
 
-`fit` calls, in this order: `TrainingSet.read` (encode); `Ladder._split` (bin, and draw all random
-numbers); `RungTrainer.order_groups`, if everything is sold in groups; `RungTrainer.fit_rungs` (from
-all features down); `RungTrainer.score_out_of_fold`, for regression and for tiny validation sets;
-`RungTrainer.calibrate`, for classification; `LadderRegressor._uncertainty_models`;
-`RungOutputs.of` and `StoppingEvidence` (what each row loses and pays on each rung);
-`FittedLadder.thresholds` (dynamic programming) and `FittedLadder.model`. `path` does the last step
-for 25 cost weights, and adds every rung by itself.
+`fit` calls, in this order: `TrainingSet.read` (encode); `CrossFit.draw` and `LadderRows.of` (divide
+and bin); `fit_rungs`, for each rung `fit_boosted`, `fit_forest`, `fit_linear_part`, `mix_parts` and
+`drop_features`; `fit_uncertainty`, for values; `StoppingEvidence` (what each row loses and pays on
+each rung); `FittedLadder.thresholds` (dynamic programming) and `FittedLadder.model`. `path` does
+the last step for 100 cost weights and three rungs to start on, and adds every rung by itself.
 """
 
 from __future__ import annotations
 
+from thrifty.learn.ladder.base import EFFORTS
 from thrifty.learn.ladder.classifier import LadderClassifier
+from thrifty.learn.ladder.ranker import LadderRanker
 from thrifty.learn.ladder.regressor import LadderRegressor
 
-__all__ = ["LadderClassifier", "LadderRegressor"]
+__all__ = ["EFFORTS", "LadderClassifier", "LadderRanker", "LadderRegressor"]

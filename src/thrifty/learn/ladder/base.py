@@ -53,6 +53,7 @@ class Ladder(PricedEstimator):
         "cap": [Interval(Real, 0, None, closed="left"), None],
         "effort": [StrOptions(set(EFFORTS))],
         "folds": [Interval(Integral, 2, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
     }
 
@@ -66,6 +67,7 @@ class Ladder(PricedEstimator):
         cap: float | None = None,
         effort: str = "balanced",
         folds: int = 3,
+        time_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
         self.prices = prices
@@ -73,6 +75,7 @@ class Ladder(PricedEstimator):
         self.cap = cap
         self.effort = effort
         self.folds = folds
+        self.time_limit = time_limit
         self.random_state = random_state
 
     def evidence(self, train: TrainingSet) -> ValidationSet:
@@ -90,7 +93,10 @@ class Ladder(PricedEstimator):
         n_outputs = train.n_classes if train.n_classes > 2 else 1
         if train.X.size * n_outputs > MANY_CELLS:
             repeats = max(1, repeats // 2)
-        return CrossFit.draw(train.y, train.clusters, self.folds, repeats, random)
+        groups = train.clusters
+        if groups is not None and groups.max() == 0:
+            groups = None  # a single query, or group: its rows are divided
+        return CrossFit.draw(train.y, groups, self.folds, repeats, random)
 
     def _fit(self, train: TrainingSet, validation: ValidationSet | None) -> Self:
         """Fit the ladder, and freeze the model at the cost weight `penalty`."""

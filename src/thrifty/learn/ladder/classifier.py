@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.costs import Prices
+from thrifty.learn._sklearn import StrOptions
 from thrifty.learn.base import PricedClassifier
 from thrifty.learn.ladder.base import Ladder
 from thrifty.learn.ladder.rows import LadderRows
@@ -47,6 +48,8 @@ class LadderClassifier(PricedClassifier, Ladder):
         How many rungs, trees and divisions into folds.
     folds : int
         Number of folds. From 20,000 rows on, one fit on four fifths of them is enough.
+    time_limit : float, optional
+        Seconds to fit in: fewer rungs, trees and, if need be, rows are used.
     class_weight : dict, "balanced" or None
         Weights of the classes, as in scikit-learn.
     random_state : int, RandomState or None
@@ -75,7 +78,7 @@ class LadderClassifier(PricedClassifier, Ladder):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Ladder._parameter_constraints,
-        "class_weight": [dict, str, None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
     def __init__(
@@ -85,10 +88,11 @@ class LadderClassifier(PricedClassifier, Ladder):
         cap: float | None = None,
         effort: str = "balanced",
         folds: int = 3,
-        class_weight: Any = None,
+        time_limit: float | None = None,
+        class_weight: dict[Any, float] | str | None = None,
         random_state: Any = None,
     ) -> None:
-        super().__init__(prices, penalty, cap, effort, folds, random_state)
+        super().__init__(prices, penalty, cap, effort, folds, time_limit, random_state)
         self.class_weight = class_weight
 
     def fit(

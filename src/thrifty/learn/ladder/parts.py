@@ -6,7 +6,7 @@ have not seen it, and, where trees tell, with what each feature is worth to it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -163,6 +163,8 @@ def fit_boosted(
 
     raw = rows.crossfit.collect(score)
     model = Forest.average(forests)
+    if rows.task == "ranking":
+        model, raw = _scale_to_grades(model, raw, rows)
     return Part(model, apply_link(model.link, raw), gain / max(gain.sum(), TINY))
 
 
@@ -200,3 +202,19 @@ def fit_linear_part(rows: LadderRows, features: Features) -> Part:
 
     scores = rows.crossfit.collect(lambda some, unseen: fit(some).score(rows.X[unseen]))
     return Part(fit(np.arange(rows.n_train)), scores, None)
+
+
+def _scale_to_grades(model: Forest, raw: Floats, rows: LadderRows) -> tuple[Forest, Floats]:
+    """Scale the outputs of LambdaMART, which have no unit, to predict grades by least squares.
+
+    Scores of different rungs, and of other parts, can be compared then. The order stays: a negative
+    slope, of a model that is worse than chance, becomes 0.
+    """
+    values, weight = raw[:, 0], rows.evidence_weight
+    mean, grade = np.average(values, weights=weight), np.average(rows.evidence_y, weights=weight)
+    spread = np.average((values - mean) ** 2, weights=weight)
+    moment = np.average((values - mean) * (rows.evidence_y - grade), weights=weight)
+    slope = max(0.0, float(moment / spread)) if spread > 0 else 0.0
+    offset = float(grade - slope * mean)
+    scaled = replace(model, values=slope * model.values, base=slope * model.base + offset)
+    return scaled, slope * raw + offset

@@ -34,7 +34,7 @@ class LadderRegressor(RegressorMixin, Ladder):  # type: ignore[misc]
         What features cost; one unit each by default.
     penalty : float
         The cost weight: the squared error that one unit of price must save.
-    cap, effort, folds, random_state
+    cap, effort, folds, time_limit, random_state
         As in `LadderClassifier`.
 
     Attributes

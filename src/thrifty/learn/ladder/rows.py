@@ -89,7 +89,7 @@ class LadderRows:
     @property
     def n_train(self) -> int:
         """Number of training rows."""
-        return self.binned.bins.shape[1]
+        return int(self.binned.bins.shape[1])
 
     @property
     def evidence(self) -> NDArray[np.intp]:

@@ -103,7 +103,8 @@ def fit_rungs(
     sets = _order_groups(rows, random) if sold_in_groups(rows.prices) else None
     ratio = price_ratio(rows.prices, settings.n_rungs)
     prior = prior_scores(rows)
-    features, rungs = np.arange(rows.X.shape[1]), []
+    features = np.arange(rows.X.shape[1])
+    rungs: list[Rung] = []
     while len(features):
         n_trees = settings.n_trees if len(rungs) > 1 else settings.n_top_trees
         max_features = len(features) if rows.n_train >= LARGE else None
@@ -148,7 +149,8 @@ def _numbers(rows: LadderRows) -> NDArray[np.generic]:
 
 def _importance(parts: list[Part]) -> Floats:
     """Return the mean share of each feature in what the trees of the parts gain, (d,)."""
-    return np.mean([part.importance for part in parts if part.importance is not None], axis=0)
+    shares = [part.importance for part in parts if part.importance is not None]
+    return np.asarray(np.mean(shares, axis=0))
 
 
 def _order_groups(rows: LadderRows, random: np.random.RandomState) -> list[Features]:

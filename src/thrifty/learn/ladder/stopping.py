@@ -102,8 +102,9 @@ class StoppingEvidence:
         if start == 0:
             return self
         if start not in self._upward:
-            rungs = (each[start:] for each in (self.uncertainty, self.loss, self.bill))
-            self._upward[start] = StoppingEvidence(*rungs, self.weight)
+            self._upward[start] = StoppingEvidence(
+                self.uncertainty[start:], self.loss[start:], self.bill[start:], self.weight
+            )
         return self._upward[start]
 
     @cached_property
@@ -163,7 +164,7 @@ class FittedLadder:
     def model(self, thresholds: Floats) -> Frozen:
         """Return the frozen model, without the rungs where no row stops."""
         kept = self._kept(thresholds)
-        models = [self.rungs[r].model for r in kept]
+        models: list[Frozen] = [self.rungs[r].model for r in kept]
         if len(kept) == 1:
             return models[0]
         uncertainties = [self.uncertainty_models[r] for r in kept[:-1]]
