@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -124,14 +125,11 @@ class Ladder(PricedEstimator):
         """
         fitted = self._fit_ladders(train, validation)
         plans = [ladder.plan(self.penalty) for ladder in fitted.ladders]
-        costs = [
-            np.average(
-                self._stopping_loss(plan.outputs.scores, fitted.rows.evidence_y)
-                + self.penalty * plan.outputs.bills,
-                weights=fitted.rows.evidence_weight,
-            )
-            for plan in plans
-        ]
+        costs = []
+        for plan in plans:
+            scores, bills = plan.outputs()
+            loss = self._stopping_loss(scores, fitted.rows.evidence_y) + self.penalty * bills
+            costs.append(np.average(loss, weights=fitted.rows.evidence_weight))
         model = plans[int(np.argmin(costs))].model
         self._predictor = self._predictor_of(model, train, {"penalty": float(self.penalty)})
         return self
@@ -156,9 +154,9 @@ class Ladder(PricedEstimator):
         for knob, plan in plans:
             # Several cost weights may lead to the same model, or to a rung by itself.
             if plan.key not in points:
-                outputs = ValidationOutputs(*(each[-len(measured) :] for each in plan.outputs))
+                look_up = partial(_last_outputs, plan, len(measured))
                 predictor = self._predictor_of(plan.model, train, knob)
-                points[plan.key] = Point.measure(predictor, measured, outputs)
+                points[plan.key] = Point.measure(predictor, measured, look_up=look_up)
         # Stable: of points with equal bills, the constant comes first.
         return iter(sorted(points.values(), key=lambda point: point.bill))
 
@@ -246,6 +244,11 @@ class Ladder(PricedEstimator):
         self, rows: LadderRows, rungs: Sequence[Rung], random: np.random.RandomState
     ) -> tuple[list[Forest | None], Floats]:
         """Return an uncertainty model, or None, for each rung, and uncertainties (rungs, m)."""
+
+
+def _last_outputs(plan: Plan, count: int) -> ValidationOutputs:
+    """Return what a plan does with the last rows of the evidence: all, or a validation set."""
+    return ValidationOutputs(*(each[-count:] for each in plan.outputs()))
 
 
 def _free(prices: BoundPrices, feature: int) -> BoundPrices:
