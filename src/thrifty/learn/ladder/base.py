@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 # How much work each effort does. Small tables are divided several times over: then the choice of
 # thresholds is less of a lottery, and the averages are better.
 EFFORTS = {
-    "fast": RungSettings(n_rungs=6, n_trees=25, n_top_trees=50, repeats=1),
+    "fast": RungSettings(10, 50, 100, 1, min_boosted_rows=1000, n_cost_weights=30),
     "balanced": RungSettings(n_rungs=13, n_trees=100, n_top_trees=150, repeats=2),
     "best": RungSettings(n_rungs=20, n_trees=300, n_top_trees=500, repeats=6),
 }
@@ -109,14 +109,15 @@ class Ladder(PricedEstimator):
     def _divide(self, train: TrainingSet) -> CrossFit:
         """Divide the training rows for cross-fitting; the same way every time."""
         random = check_random_state(self.random_state)
-        repeats = EFFORTS[self.effort].repeats
+        settings = EFFORTS[self.effort]
+        repeats = settings.repeats
         n_outputs = train.n_classes if train.n_classes > 2 else 1
         if train.X.size * n_outputs > MANY_CELLS:
             repeats = max(1, repeats // 2)
         groups = train.clusters
         if groups is not None and groups.max() == 0:
             groups = None  # a single query, or group: its rows are divided
-        return CrossFit.draw(train.y, groups, self.folds, repeats, random)
+        return CrossFit.draw(train.y, groups, self.folds, repeats, random, settings.one_fold)
 
     def _fit(self, train: TrainingSet, validation: ValidationSet | None) -> Self:
         """Fit the ladder, and freeze the model at the cost weight `penalty`.
@@ -142,7 +143,7 @@ class Ladder(PricedEstimator):
         plans: list[tuple[dict[str, Any], Plan]] = [
             ({"rung": r}, plain.plan_of_rung(r)) for r in range(len(plain.rungs))
         ]
-        cost_weights = plain.evidence.cost_weights()
+        cost_weights = plain.evidence.cost_weights(EFFORTS[self.effort].n_cost_weights)
         for number, ladder in enumerate((plain, *branches)):
             for start in STARTS:
                 plans += [

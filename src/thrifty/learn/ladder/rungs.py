@@ -7,7 +7,7 @@ extra fits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,12 +59,24 @@ class RungSettings:
         Extra-trees of the two top rungs, where the last tenths of a point are made.
     repeats : int
         How often a small table is divided into folds.
+    one_fold : bool
+        Whether one of the folds is evidence enough: boosted trees are fitted once.
+    min_boosted_rows : int
+        On fewer training rows, rungs have no boosted trees.
+    n_cost_weights : int
+        Points of a path: as many cost weights.
     """
 
     n_rungs: int
     n_trees: int
     n_top_trees: int
     repeats: int
+    one_fold: bool = False
+    min_boosted_rows: int = 0
+    n_cost_weights: int = 100
+    rounds_share: float = 1.0
+    min_linear_rows: int = 0
+    max_linear_rows: int = 9000
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +107,7 @@ def fit_rungs(
     least per unit of price is dropped from rung to rung. Nothing is fitted below the free features.
     """
     boosting = BoostedTrees.suited_to(rows)
+    boosting = replace(boosting, rounds=round(settings.rounds_share * boosting.rounds))
     forests = ExtraTrees(
         rows.binned, _numbers(rows)[: rows.n_train], rows.n_classes,
         rows.weight_of(np.arange(rows.n_train)),
@@ -108,11 +121,10 @@ def fit_rungs(
     while len(features):
         n_trees = settings.n_trees if len(rungs) > 1 else settings.n_top_trees
         max_features = len(features) if rows.n_train >= LARGE else None
-        parts = [
-            fit_boosted(rows, features, boosting, random),
-            fit_forest(rows, forests, features, n_trees, random, max_features),
-        ]
-        if rows.n_train < MAX_LINEAR_ROWS:
+        parts = [fit_forest(rows, forests, features, n_trees, random, max_features)]
+        if rows.n_train >= settings.min_boosted_rows:
+            parts.append(fit_boosted(rows, features, boosting, random))
+        if settings.min_linear_rows <= rows.n_train < settings.max_linear_rows:
             parts.append(fit_linear_part(rows, features))
         model, scores = mix_parts(parts, rows, features, prior)
         rungs.append(Rung(features, model, scores))

@@ -27,9 +27,8 @@ __all__ = ["FittedBranches", "FittedLadder", "Plan", "StoppingEvidence", "rung_b
 
 Floats = NDArray[np.float64]
 
-# Cost weights of a path besides 0, and the smallest of them: the loss that the ladder saves per
-# unit of its full bill, times this share.
-N_COST_WEIGHTS = 99
+# The smallest cost weight of a path besides 0: the loss that the ladder saves per unit of its full
+# bill, times this share.
 SMALLEST_COST_WEIGHT = 1e-3
 
 
@@ -89,7 +88,7 @@ class StoppingEvidence:
             go_on = np.where(self.uncertainty[r] > thresholds[r], go_on, stop)
         return thresholds
 
-    def cost_weights(self) -> list[float]:
+    def cost_weights(self, count: int = 100) -> list[float]:
         """Return cost weights for a path: from one at which nothing is bought down to 0."""
         loss = np.average(self.loss, axis=1, weights=self.weight)
         bill = np.average(self.bill, axis=1, weights=self.weight)
@@ -98,7 +97,7 @@ class StoppingEvidence:
             return [0.0]
         largest = saved / bill[bill > 0].min()
         smallest = SMALLEST_COST_WEIGHT * saved / bill.max()
-        return [*np.geomspace(largest, smallest, N_COST_WEIGHTS).tolist(), 0.0]
+        return [*np.geomspace(largest, smallest, count - 1).tolist(), 0.0]
 
     @cached_property
     def _ranking(self) -> list[tuple[NDArray[np.intp], Floats, NDArray[np.intp]]]:
