@@ -8,6 +8,7 @@ the least loss, pulled toward equal weights on few rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -70,6 +71,7 @@ def _inverse_temperature(probabilities: Floats, rows: LadderRows) -> float:
     return fit_inverse_temperature(raw, loss)
 
 
+@cache
 def _weight_grid(n_parts: int) -> Floats:
     """Return all weights that are multiples of a step and add up to 1, (g, parts)."""
     chosen = combinations_with_replacement(range(n_parts), STEPS)

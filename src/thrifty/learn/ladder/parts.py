@@ -118,7 +118,7 @@ class _SamplingGrower(Grower):
             drawn = self.random.choice(len(self.allowed), FEATURES_PER_TREE, replace=False)
             self.features = self.allowed[np.sort(drawn)]
         tree = super().grow(target)
-        split = np.flatnonzero(tree.left >= 0)
+        (split,) = (tree.left >= 0).nonzero()
         feature = tree.feature[split]
         self._gains.append((feature, tree.gain[split, feature]))
         return tree
