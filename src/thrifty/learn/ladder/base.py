@@ -23,7 +23,7 @@ from thrifty.learn.crossfit import CrossFit
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.ladder.branching import find_split
 from thrifty.learn.ladder.feature_order import price_of
-from thrifty.learn.ladder.rows import LadderRows
+from thrifty.learn.ladder.rows import LadderRows, groups_of
 from thrifty.learn.ladder.rungs import Rung, RungSettings, fit_rungs, prior_scores
 from thrifty.learn.ladder.stopping import (
     FittedBranches,
@@ -103,19 +103,20 @@ class Ladder(PricedEstimator):
         Each is scored by models that have not seen it. These are all rows of a small table, and a
         fifth of a large one.
         """
-        return train.hold_out(self._divide(train).rows, train.schema)
+        # Without a fixed seed, another draw would be another division than that of `path`.
+        length, crossfit = getattr(self, "_divided", (0, None))
+        if crossfit is None or length != len(train):
+            crossfit = self._divide(train)
+        return train.hold_out(crossfit.rows, train.schema)
 
     def _divide(self, train: TrainingSet) -> CrossFit:
-        """Divide the training rows for cross-fitting; the same way every time."""
+        """Divide the training rows for cross-fitting; with a fixed seed, always the same way."""
         random = check_random_state(self.random_state)
         repeats = EFFORTS[self.effort].repeats
         n_outputs = train.n_classes if train.n_classes > 2 else 1
         if train.X.size * n_outputs > MANY_CELLS:
             repeats = max(1, repeats // 2)
-        groups = train.clusters
-        if groups is not None and groups.max() == 0:
-            groups = None  # a single query, or group: its rows are divided
-        return CrossFit.draw(train.y, groups, self.folds, repeats, random)
+        return CrossFit.draw(train.y, groups_of(train), self.folds, repeats, random)
 
     def _fit(self, train: TrainingSet, validation: ValidationSet | None) -> Self:
         """Fit the ladder, and freeze the model at the cost weight `penalty`.
@@ -165,6 +166,7 @@ class Ladder(PricedEstimator):
     def _fit_ladders(self, train: TrainingSet, validation: ValidationSet | None) -> FittedLadders:
         """Fit the plain ladder and, where a feature says which others matter, its branches."""
         crossfit = self._divide(train)
+        self._divided = len(train), crossfit
         random = np.random.RandomState(check_random_state(self.random_state).randint(2**31))
         rows = LadderRows.of(train, validation, crossfit, random)
         rungs = fit_rungs(rows, EFFORTS[self.effort], random)

@@ -80,7 +80,8 @@ class StoppingEvidence:
             order, ranked, ends = self._ranking[r]
             # What it costs, compared with going on, if the first 0, 1, 2, ... runs of rows stop.
             costs = np.append(0.0, np.cumsum((self.weight * (stop - go_on))[order])[ends])
-            n_runs = int(np.argmin(costs))
+            # The last of equal costs: what saves nothing is not bought.
+            n_runs = len(ends) - int(np.argmin(costs[::-1]))
             if n_runs == 0:
                 thresholds[r] = -np.inf
             elif n_runs < len(ends):
