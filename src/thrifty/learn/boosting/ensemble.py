@@ -109,7 +109,7 @@ class ForestBuilder:
         self.size = 0
 
     def add(self, tree: GrownTree, values: NDArray[np.float64], output: int) -> None:
-        """Copy a grown tree whose nodes add `values` to one output."""
+        """Copy a grown tree whose nodes add `values` to one output, or (nodes, k) to each."""
         count = len(tree.left)
         nodes = empty_nodes(count)
         nodes["child"] += self.size
@@ -127,7 +127,7 @@ class ForestBuilder:
             packed = np.packbits(codes, bitorder="little").view("<u8")
             self.subsets.append(packed.astype(np.uint64))
         self.nodes.append(nodes)
-        self.values.append(values[:count, np.newaxis])
+        self.values.append(values[:count].reshape(count, -1))
         self.outputs.append(output)
         self.size += count
 
@@ -144,7 +144,7 @@ class ForestBuilder:
         plain = [part.view(f"V{NODE.itemsize}") for part in (empty_nodes(0), *self.nodes)]
         return Forest(
             nodes=np.concatenate(plain).view(NODE),
-            values=np.concatenate([np.empty((0, 1)), *self.values]),
+            values=np.concatenate(self.values) if self.values else np.empty((0, 1)),
             roots=np.cumsum([0, *sizes], dtype=np.int64)[:-1],
             outputs=np.array(self.outputs, dtype=np.int64),
             base=base,
