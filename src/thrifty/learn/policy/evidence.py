@@ -62,8 +62,17 @@ class Trace:
     urgency: Floats
 
     @classmethod
-    def of(cls, policy: Policy, X: NDArray[np.floating], start: Start | None = None) -> Self:
-        """Run the rows X (n, d) through a policy; see `Policy.run`."""
+    def of(
+        cls,
+        policy: Policy,
+        X: NDArray[np.floating],
+        start: Start | None = None,
+        max_steps: int | None = None,
+    ) -> Self:
+        """Run the rows X (n, d) through a policy; see `Policy.run`.
+
+        With `max_steps`, the trace ends after so many purchases.
+        """
         free = policy.at(0.0)
         scores: list[Floats] = []
         item, price, urgency = [], [], []
@@ -78,6 +87,8 @@ class Trace:
             item.append(steps[0])
             price.append(steps[1])
             urgency.append(before)
+            if len(item) - 1 == max_steps:
+                break
         return cls(policy, np.array(scores), np.array(item), np.array(price), np.array(urgency))
 
     @classmethod
@@ -108,6 +119,16 @@ class Trace:
             used[step] |= self.policy.reads[item[step]]
         scores = self.scores[stop, np.arange(len(stop))]
         return Outputs(scores, used, (stop + 1) * self.policy.trees_per_step)
+
+    @property
+    def spent(self) -> Floats:
+        """What the rows have spent at each step, (steps, n), in the unit of the policy."""
+        return np.vstack([np.zeros(self.item.shape[1]), np.cumsum(self.price[:-1], axis=0)])
+
+    def losses(self, y: Ints) -> Floats:
+        """Return (error + uncertainty) / 2 of the rows at each step, (steps, n)."""
+        error = self.scores.argmax(axis=2) != y
+        return np.asarray((error + 1.0 - self.scores.max(axis=2)) / 2.0)
 
     def cost_weights(self, count: int, weight: Floats | None = None) -> list[float]:
         """Return up to `count` cost weights, largest first, down to 0.

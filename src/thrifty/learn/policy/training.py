@@ -72,6 +72,8 @@ class PolicySettings:
         Share of these purchases that are drawn at random.
     random_share : float
         Share of random states among those of the second fit; the others are visited.
+    n_first_trials, first_trial_steps : int
+        Items that are tried as the first purchase, and the purchases that are then followed.
     """
 
     states_per_row: int = 6
@@ -88,6 +90,8 @@ class PolicySettings:
     max_steps: int = 12
     exploration: float = 0.1
     random_share: float = 0.3
+    n_first_trials: int = 8
+    first_trial_steps: int = 8
 
     def n_states(self, n: int) -> int:
         """Return the number of states for a table of n rows."""
@@ -168,9 +172,18 @@ class FittedPolicy:
         policies = tuple(policy.with_cap(cap / self.unit) for policy in self.policies)
         return type(self)(policies, self.table, self.unit)
 
+    def with_first(self, item: int) -> Self:
+        """Return the same policies, which buy `item` first; -1 for what each estimates best."""
+        policies = tuple(policy.with_first(item) for policy in self.policies)
+        return type(self)(policies, self.table, self.unit)
+
     @cached_property
     def trace(self) -> Trace:
-        """The training rows, each under the policy that has not seen it.
+        """The training rows, each under the policy that has not seen it."""
+        return self.follow(None)
+
+    def follow(self, max_steps: int | None) -> Trace:
+        """Trace the training rows out of fold, up to some number of purchases.
 
         Before anything is read all rows are alike. The averaged policy decides for them, so that
         not a whole fold stops there and another goes on.
@@ -181,10 +194,34 @@ class FittedPolicy:
             start = Start(visit.scores[0], int(visit.item[0]), float(visit.urgency[0]))
         rows = [np.flatnonzero(table.fold == k) for k in range(table.n_folds)]
         traces = [
-            Trace.of(policy, table.X[some], start)
+            Trace.of(policy, table.X[some], start, max_steps)
             for policy, some in zip(self.policies, rows, strict=True)
         ]
         return Trace.join(self.average, traces, rows)
+
+    def choose_first(self, n_trials: int, max_steps: int) -> Self:
+        """Return the policies with the first item that is best out of fold, by trial.
+
+        What is best by itself need not be the best start. The items of the largest estimates are
+        tried; one replaces the policy's own choice only if the gain is above its standard error.
+        With a cap, the loss where rows end counts; without one, its area over the logarithm of
+        what is spent in the first `max_steps` purchases.
+        """
+        average = self.average
+        if len(average.own) < 2:
+            return self
+        visit = next(average.run(self.table.X[:1]))
+        value = average.value.raw(np.where(average.known, self.table.X, np.nan)).mean(axis=0)
+        price = average.own + np.append(average.shared, 0.0)[average.group]
+        rate = np.where(price <= average.cap, value / price, -np.inf)
+        tried = [int(item) for item in np.argsort(-rate, kind="stable")[:n_trials]]
+        tried = [item for item in tried if rate[item] > 0 and item != visit.item[0]]
+        plans = [self, *(self.with_first(item) for item in tried)]
+        traces = [plan.follow(max_steps) for plan in plans]
+        losses = mean_losses(traces, self.table.y, at_end=math.isfinite(average.cap))
+        gains = losses[0] - losses
+        error = gains.std(axis=1) / np.sqrt(gains.shape[1])
+        return plans[int(np.argmax(gains.mean(axis=1) - error))]
 
     def cost_weights(self, count: int) -> list[float]:
         """Return cost weights over the whole range of spending, largest first, down to 0."""
@@ -351,7 +388,8 @@ def fit_policy(
     predictors = trainer.calibrate(predictors, some)
     values = trainer.fit_values(some, trainer.measure_drops(predictors, some), seeds[5])
     policies = trainer.policies(predictors, values)
-    return FittedPolicy(tuple(policies), table, items.unit).with_cap(cap)
+    fitted = FittedPolicy(tuple(policies), table, items.unit).with_cap(cap)
+    return fitted.choose_first(settings.n_first_trials, settings.first_trial_steps)
 
 
 def most_gain_per_price(items: Items, gain: Floats, count: int) -> Ints:
@@ -389,3 +427,25 @@ def mix_states(
 def _residuals(target: Floats, raw: Floats) -> Derivatives:
     """Return the derivatives of half the squared error of outputs (k, n)."""
     return target - raw, None
+
+
+def mean_losses(traces: Sequence[Trace], y: Ints, *, at_end: bool) -> Floats:
+    """Return the loss of each row under each trace, (traces, n), to compare them.
+
+    It is the loss `at_end`, or its mean over the logarithm of the mean spending, over the range
+    that all traces have in common; before the first purchase of a trace, that of its constant.
+    """
+    losses = [trace.losses(y) for trace in traces]
+    if at_end:
+        return np.array([loss[-1] for loss in losses])
+    spent = [trace.spent.mean(axis=1) for trace in traces]
+    lowest = min(float(steps[1]) if len(steps) > 1 else math.inf for steps in spent)
+    highest = min(float(steps[-1]) for steps in spent)
+    if not 0 < lowest < highest:
+        return np.array([loss[-1] for loss in losses])
+    means = []
+    for loss, steps in zip(losses, spent, strict=True):
+        ends = np.append(steps[1:], np.inf)
+        width = np.diff(np.log(np.clip(np.append(lowest, ends), lowest, highest)))
+        means.append(width @ loss / width.sum())
+    return np.array(means)

@@ -109,6 +109,9 @@ class Policy(Frozen):
         times the uncertainty of the row, one minus its largest class probability.
     cap : float
         Largest sum of prices that a row may spend.
+    first : int
+        The item that every row buys first, if it buys at all and the cap allows it; -1 for the one
+        of the largest estimate.
 
     Examples
     --------
@@ -139,6 +142,7 @@ class Policy(Frozen):
     known: Bools
     cost_weight: float = 0.0
     cap: float = math.inf
+    first: int = -1
 
     def __post_init__(self) -> None:
         for name in LAYOUT:
@@ -176,6 +180,10 @@ class Policy(Frozen):
     def with_cap(self, cap: float) -> Self:
         """Return the same policy with another cap."""
         return replace(self, cap=float(cap))
+
+    def with_first(self, item: int) -> Self:
+        """Return the same policy with another item that every row buys first; -1 for none."""
+        return replace(self, first=item)
 
     def with_known(self, features: Collection[int]) -> Self:
         """Return the policy of rows whose values of some more features are known.
@@ -290,7 +298,7 @@ class Policy(Frozen):
     def plan(self, table: Floats, wallets: Wallets) -> tuple[Floats, Ints, Floats]:
         """Return scores (n, K), best purchase (n,) and its urgency (n,) of rows.
 
-        In `table` (n, d), what is not bought is missing.
+        In `table` (n, d), what is not bought is missing; all rows must be at the same step.
         """
         scores = self.predictor.score(table)
         nothing = np.full(len(table), -1, dtype=np.int64)
@@ -303,6 +311,8 @@ class Policy(Frozen):
         best = rate[np.arange(len(rate)), item]
         uncertainty = 1.0 - scores.max(axis=1)
         urgency = np.maximum(best, 0.0) * np.maximum(uncertainty, 0.0)
+        if self.first >= 0 and wallets.steps == 0:
+            item = np.where(affordable[:, self.first], self.first, item)
         return scores, np.where(np.isneginf(best), nothing, item), urgency
 
     def goes_on(self, item: Ints, urgency: Floats) -> Bools:
@@ -340,7 +350,9 @@ class Policy(Frozen):
         """Return what a model file keeps; an infinite cap is None there."""
         parts, arrays = pack([self.predictor, self.value])
         cap = self.cap if math.isfinite(self.cap) else None
-        plain = {"parts": parts, "cost_weight": self.cost_weight, "cap": cap}
+        plain = {
+            "parts": parts, "cost_weight": self.cost_weight, "cap": cap, "first": self.first,
+        }  # fmt: skip
         return plain, {**arrays, **{name: getattr(self, name) for name in LAYOUT}}
 
     @classmethod
@@ -352,8 +364,8 @@ class Policy(Frozen):
         if not (isinstance(predictor, Forest) and isinstance(value, Forest)):
             raise BundleError("policy: predictor and value must be forests")
         cap = math.inf if plain["cap"] is None else plain["cap"]
-        own = {name: arrays[name] for name in LAYOUT}
-        policy = cls(predictor, value, **own, cost_weight=plain["cost_weight"], cap=cap)
+        knobs = plain["cost_weight"], cap, plain["first"]
+        policy = cls(predictor, value, *(arrays[name] for name in LAYOUT), *knobs)
         raise_all(BundleError, "policy", list(_problems(policy)))
         return policy
 
@@ -385,13 +397,15 @@ def _problems(policy: Policy) -> Iterator[str]:
         number = getattr(policy, name)
         if type(number) is not float or not number >= 0:
             yield f"{name} is {number!r}, expected a number from 0 up"
-    if not math.isfinite(policy.cost_weight):
+    if policy.cost_weight == math.inf:
         yield "cost_weight must be finite"
+    if type(policy.first) is not int or not -1 <= policy.first < items:
+        yield f"first is {policy.first!r}, expected one of {items} items or -1"
 
 
 def _state_problems(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
     """Yield what is not where `Policy.state` puts it."""
-    faults = list(entry_problems(plain, ("parts", "cost_weight", "cap")))
+    faults = list(entry_problems(plain, ("parts", "cost_weight", "cap", "first")))
     own = {name: array for name, array in arrays.items() if name in LAYOUT}
     yield from [*faults, *layout_problems(own, LAYOUT)]
     if not faults and (not isinstance(plain["parts"], list) or len(plain["parts"]) != 2):

@@ -31,12 +31,15 @@ class Wallets:
     spent, rest : arrays (n,)
         The sum of the prices paid is ``spent + rest``, to twice the precision of a float: so that
         no rounding lets a bill exceed the cap.
+    steps : int
+        Number of purchases, the same for all rows.
     """
 
     bought: Bools
     entered: Bools
     spent: Floats
     rest: Floats
+    steps: int = 0
 
     @classmethod
     def open(cls, policy: Policy, n: int) -> Self:
@@ -48,7 +51,8 @@ class Wallets:
 
     def take(self, rows: Bools) -> Wallets:
         """Keep some of the rows."""
-        return Wallets(self.bought[rows], self.entered[rows], self.spent[rows], self.rest[rows])
+        arrays = self.bought, self.entered, self.spent, self.rest
+        return Wallets(*(array[rows] for array in arrays), self.steps)
 
     def quote(self, policy: Policy) -> tuple[Floats, Bools]:
         """Return what each item costs now, and whether it can be bought within the cap."""
@@ -69,6 +73,7 @@ class Wallets:
         self.spent, self.rest = _add(*total, shared)
         self.entered[rows, group] = True
         self.bought |= policy.bundle[item]
+        self.steps += 1
 
 
 def _add(high: Floats, low: Floats, x: Floats) -> tuple[Floats, Floats]:
