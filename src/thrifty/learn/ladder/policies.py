@@ -135,8 +135,8 @@ def lag(
     """Return by how much a policy is behind a ladder where it compares best.
 
     It is a share of all that the ladder gains; negative if the policy is ahead. Where the ladder
-    has gained nearly everything, nobody needs a policy: these bills do not count. The ladder has the
-    plans of the given cost weights and rungs to start on.
+    has gained nearly everything, nobody needs a policy: these bills do not count. The ladder has
+    the plans of the given cost weights and rungs to start on.
     """
     plans = [ladder.plan(cost_weight, start) for cost_weight in cost_weights for start in starts]
     figures = sorted(_bill_and_loss(plan, rows) for plan in plans)
