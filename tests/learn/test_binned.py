@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from thrifty.costs import Prices
+from thrifty.kernels.binning import MISSING
 from thrifty.learn import binned as binned_module
 from thrifty.learn.binned import Binned
 
@@ -49,3 +51,52 @@ def test_bins_tell_the_largest_value_they_hold():
         upper = binned.uppers[j]
         assert np.all(X[known, j] <= upper[bins])
         assert np.all(X[known, j] > np.where(bins > 0, upper[bins - 1], -np.inf))
+
+
+# --- fewer bins --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [2, 5, 16, 64])
+def test_fewer_bins_keep_the_order_and_the_missing_values(most):
+    X, _, categorical = draw()
+    fine = Binned.of(X, categorical, np.random.RandomState(0))
+    coarse = fine.coarsen(most)
+    for j in np.flatnonzero(~categorical):
+        missing = np.isnan(X[:, j])
+        assert (coarse.bins[j, missing] == MISSING).all()
+        order = np.argsort(X[~missing, j], kind="stable")
+        bins = coarse.bins[j, ~missing][order].astype(int)
+        assert np.all(np.diff(bins) >= 0)
+        # About as many bins as asked for, and no number is left out.
+        assert np.unique(bins).tolist() == list(range(bins.max() + 1))
+        assert bins.max() + 1 == coarse.width[j] <= most + 1
+        # Each of them is made of whole bins.
+        pairs = {*zip(fine.bins[j].tolist(), coarse.bins[j].tolist(), strict=True)}
+        assert len(pairs) == len(np.unique(fine.bins[j]))
+        assert set(coarse.edges[j]) <= set(fine.edges[j])
+
+
+@pytest.mark.parametrize("most", [2, 16, 300])
+def test_other_rows_fall_into_the_same_coarse_bins(most):
+    X, _, categorical = draw()
+    coarse = Binned.of(X, categorical, np.random.RandomState(0)).coarsen(most)
+    np.testing.assert_array_equal(coarse.bins_of(X), coarse.bins)
+
+
+def test_coarse_bins_hold_about_as_many_rows_and_a_full_one_stays_alone():
+    X = np.append(np.linspace(1.0, 2.0, 300), np.zeros(300))[:, np.newaxis]
+    binned = Binned.of(X, np.array([False]), np.random.RandomState(0)).coarsen(10)
+    counts = np.bincount(binned.bins[0])
+    assert counts[0] == 300  # the zeros
+    assert counts[1:].min() > 0.5 * 60 and counts[1:].max() < 2 * 60
+
+
+def test_categories_and_columns_with_few_bins_stay_as_they_are():
+    X, _, categorical = draw()
+    fine = Binned.of(X, categorical, np.random.RandomState(0))
+    coarse = fine.coarsen(16)
+    assert categorical.tolist() == coarse.categorical.tolist()
+    np.testing.assert_array_equal(coarse.bins[1], fine.bins[1])
+    same = fine.coarsen(300)
+    np.testing.assert_array_equal(same.bins, fine.bins)
+    assert all(np.array_equal(a, b) for a, b in zip(same.edges, fine.edges, strict=True))

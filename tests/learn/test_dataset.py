@@ -253,6 +253,32 @@ def test_queries_are_numbered_anew_in_a_part():
     assert held.query.tolist() == held.clusters.tolist() == [0, 0]
 
 
+def test_groups_are_numbered_and_stay_with_their_rows():
+    train = small_set(groups=["eve", "bob", "eve", "ann"])
+    assert train.clusters.tolist() == [2, 1, 2, 0] and train.query is None
+    assert train.take(np.array([0, 2, 3])).clusters.tolist() == [1, 1, 0]
+    assert train.hold_out(np.array([1, 3]), train.schema).clusters.tolist() == [1, 0]
+    assert small_set().clusters is None
+    weighted = small_set(groups=["eve", "bob", "eve", "ann"], sample_weight=[1.0, 0.0, 1.0, 1.0])
+    assert weighted.clusters.tolist() == [1, 1, 0]
+
+
+def test_queries_are_the_groups_of_a_ranking_unless_it_has_larger_ones():
+    X, qid = np.arange(4.0)[:, None], [5, 5, 6, 7]
+    assert TrainingSet.read("ranking", X, [0, 1, 0, 1], qid=qid).clusters.tolist() == [0, 0, 1, 2]
+    train = TrainingSet.read("ranking", X, [0, 1, 0, 1], qid=qid, groups=["me", "me", "me", "you"])
+    assert train.clusters.tolist() == [0, 0, 0, 1] and train.query.tolist() == [0, 0, 1, 2]
+
+
+def test_rows_that_are_held_out_keep_their_weights():
+    train = small_set(sample_weight=[1.0, 2.0, 3.0, 4.0])
+    held = train.hold_out(np.array([1, 2, 3]), train.schema)
+    assert held.weight.tolist() == held.weights.tolist() == [2.0, 3.0, 4.0]
+    assert held.take(np.array([2])).weight.tolist() == [4.0]
+    plain = small_set().hold_out(np.array([1, 2]), train.schema)
+    assert plain.weight is None and plain.weights.tolist() == [1.0, 1.0]
+
+
 def test_quality_depends_on_the_task():
     train = small_set()
     validation = ValidationSet.read((train.table, ["a", "b", "a", "a"]), train)

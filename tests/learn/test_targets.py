@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 
 from thrifty import DataError
-from thrifty.learn import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
+from thrifty.learn import (
+    GreedyMiserClassifier,
+    GreedyMiserRanker,
+    GreedyMiserRegressor,
+    LadderClassifier,
+)
+from thrifty.learn.targets import queries
 
 X = np.arange(60.0).reshape(20, 3) % 7
 LABELS = np.arange(20) % 2
@@ -105,3 +111,24 @@ def test_a_missing_query_is_refused_as_such():
     qid = np.where(np.arange(20) == 4, np.nan, 1.0)
     with pytest.raises(DataError, match="qid: .*in row 4 is missing"):
         GreedyMiserRanker().fit(X, LABELS, qid=qid)
+
+
+# --- groups
+
+
+def test_groups_are_numbered_in_increasing_order():
+    assert queries(["b", "a", "b"], 3, "groups").tolist() == [1, 0, 1]
+    assert queries(None, 3).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        (np.arange(5), "groups: 5 values for 20 rows"),
+        (np.where(np.arange(20) == 4, np.nan, 1.0), "groups: .*in row 4 is missing"),
+        (np.array(["a", 1] * 10, dtype=object), "groups: values of mixed kinds"),
+    ],
+)
+def test_groups_that_cannot_be_used_are_refused_by_name(groups, words):
+    with pytest.raises(DataError, match=words):
+        LadderClassifier().fit(X, LABELS, groups=groups)

@@ -152,9 +152,12 @@ class BudgetEstimator(PricedEstimator):
             settings: dict[str, Any] = {"prices": self.prices}
             if isinstance(self.learners, str):
                 settings |= {"effort": self.effort, "time_limit": self.time_limit}
-            for own in ("cap", "class_weight"):
-                if getattr(self, own, None) is not None:
-                    settings[own] = getattr(self, own)
+            if self.cap is not None:
+                settings["cap"] = self.cap
+            # Thrifty's own learners get rows that are weighted by class already.
+            class_weight = getattr(self, "class_weight", None)
+            if class_weight is not None and not isinstance(learner, PricedEstimator):
+                settings["class_weight"] = class_weight
             if taken.get("random_state") is None:
                 settings["random_state"] = seed
             fitting = {key: value for key, value in settings.items() if key in taken}

@@ -1,4 +1,4 @@
-"""Tables of three columns on which the best ladder is known."""
+"""Tables of three columns on which the best ladder is known, and what reads and fits them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 
 from thrifty import LadderClassifier, LadderRegressor, Prices
+from thrifty.learn.crossfit import CrossFit
+from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.learn.ladder.rows import LadderRows
 
-# Makes a table of n rows and its target: make(n=1200, seed=0).
+# Makes a table of n rows and its target: make(n=600, seed=0).
 MakeTable = Callable[..., tuple[Any, Any]]
+ReadRows = Callable[..., LadderRows]
 
 
 @pytest.fixture
@@ -23,14 +27,14 @@ def prices() -> Prices:
 @pytest.fixture
 def small() -> dict[str, Any]:
     """Settings of a ladder that is fitted fast."""
-    return {"n_estimators": 20, "max_depth": 3, "min_samples_leaf": 5, "random_state": 0}
+    return {"effort": "fast", "random_state": 0}
 
 
 @pytest.fixture
 def make_labels() -> MakeTable:
     """Column 0 decides the half of the rows where it is far from 0, column 1 the others."""
 
-    def make(n=1200, seed=0):
+    def make(n=600, seed=0):
         X = np.random.default_rng(seed).uniform(-1, 1, size=(n, 3))
         y = np.where(np.abs(X[:, 0]) > 0.5, X[:, 0] > 0, X[:, 1] > 0)
         return X, np.where(y, "yes", "no")
@@ -42,7 +46,7 @@ def make_labels() -> MakeTable:
 def make_numbers() -> MakeTable:
     """Column 1 matters much if column 0 is negative, and a little otherwise."""
 
-    def make(n=1200, seed=0):
+    def make(n=600, seed=0):
         X = np.random.default_rng(seed).uniform(-1, 1, size=(n, 3))
         return X, np.where(X[:, 0] > 0, 3.0 + 0.2 * X[:, 1], 2.0 * np.sign(X[:, 1]))
 
@@ -61,7 +65,21 @@ def ladder_and_table(request, make_labels, make_numbers):
 def path_points() -> Callable[..., list[Any]]:
     """Fit a path on n rows, with half as many validation rows; return its points."""
 
-    def points(model, make, n=1200):
+    def points(model, make, n=600):
         return list(model.path(*make(n), validation=make(n // 2, seed=1)))
 
     return points
+
+
+@pytest.fixture
+def read_rows() -> ReadRows:
+    """Read a table, and a validation set if one is given, and divide it into folds."""
+
+    def read(task, X, y, *, prices=None, folds=3, repeats=1, validation=None, **more):
+        train = TrainingSet.read(task, X, y, prices, **more)
+        held_out = None if validation is None else ValidationSet.read(validation, train)
+        random = np.random.RandomState(0)
+        crossfit = CrossFit.draw(train.y, train.clusters, folds, repeats, random)
+        return LadderRows.of(train, held_out, crossfit, random)
+
+    return read

@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 
 from thrifty import LadderRegressor
-from thrifty.learn.ladder.rungs import RungTrainer
-from thrifty.model import Forest
 
 
 def test_rows_climb_only_where_it_pays_off(make_numbers, prices, small):
-    model = LadderRegressor(prices, penalty=0.05, **small).fit(*make_numbers())
+    model = LadderRegressor(prices, penalty=0.05, **small).fit(*make_numbers(1000))
     X, y = make_numbers(seed=2)
+    # Every row pays 1, and the half with a negative first column pays 4 more.
     assert model.bill(X).mean() == pytest.approx(3.0, abs=0.3)
     assert model.score(X, y) > 0.95
 
 
 def test_the_uncertainty_is_larger_where_climbing_lowers_the_error(make_numbers, prices, small):
-    model = LadderRegressor(prices, penalty=0.05, **small).fit(*make_numbers()).model_
+    model = LadderRegressor(prices, penalty=0.05, **small).fit(*make_numbers(1000)).model_
     X, _ = make_numbers(seed=2)
     r = int(np.flatnonzero(np.isfinite(model.thresholds))[0])
     uncertainty = model.uncertainties[r].score(X)
@@ -27,31 +26,42 @@ def test_the_uncertainty_is_larger_where_climbing_lowers_the_error(make_numbers,
     assert not (model.uncertainties[r].support & ~model.rungs[r].support).any()
 
 
-def test_no_row_is_predicted_by_trees_that_have_seen_it(monkeypatch):
-    # Each row is identified by its own target value, which is also its first column.
-    fitted, scored = [], []
-    fit, raw = RungTrainer.fit, Forest.raw
-
-    def fit_spy(self, binned, loss, features, n_rounds, monitor=None):
-        rung = fit(self, binned, loss, features, n_rounds, monitor)
-        fitted.append((rung.forest, set(loss.y.tolist())))
-        return rung
-
-    def raw_spy(self, X):
-        scored.append((self, set(X[:, 0].tolist())))
-        return raw(self, X)
-
-    monkeypatch.setattr(RungTrainer, "fit", fit_spy)
-    monkeypatch.setattr(Forest, "raw", raw_spy)
+def test_pure_noise_explains_nothing_out_of_fold_although_the_model_learns_it_by_heart():
     rng = np.random.default_rng(0)
-    y = rng.permutation(120).astype(float)
-    X = np.column_stack([y, rng.normal(size=(120, 2))])
-    LadderRegressor(n_estimators=3, folds=4, random_state=0).fit(
-        X[:90], y[:90], validation=(X[90:], y[90:])
-    )
-    out_of_fold = [(forest, rows) for forest, rows in scored if rows <= set(y[:90].tolist())]
-    assert out_of_fold
-    for forest, rows in out_of_fold:
-        training = next(seen for candidate, seen in fitted if candidate is forest)
-        assert not rows & training
-    assert set().union(*(rows for _, rows in out_of_fold)) == set(y[:90].tolist())
+    X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
+    found = list(LadderRegressor(effort="fast", random_state=0).path(X, y))
+    top = max((point for point in found if "rung" in point.knob), key=lambda point: point.bill)
+    assert np.corrcoef(top.model.predict(X), y)[0, 1] > 0.6
+    assert all(point.quality < 0.05 for point in found)
+
+
+def test_sample_weights_count(small):
+    X = np.arange(200.0)[:, np.newaxis] % 2
+    y = (np.arange(200) % 4 // 2).astype(float)  # independent of the column
+    model = LadderRegressor(penalty=10.0, **small)
+    model.fit(X, y, sample_weight=np.where(y > 0, 3.0, 1.0))
+    assert model.predict(X[:1])[0] == pytest.approx(0.75)
+
+
+def test_rows_of_weight_0_are_as_if_they_were_not_there(make_numbers, prices, small):
+    X, y = make_numbers(150)
+    kept = np.random.default_rng(3).random(150) < 0.7
+    model = LadderRegressor(prices, penalty=0.01, **small)
+    without = model.fit(X[kept], y[kept], sample_weight=np.ones(kept.sum())).predict(X)
+    spoiled, values = np.where(kept[:, np.newaxis], X, 1e6), np.where(kept, y, -1e6)
+    beside = model.fit(spoiled, values, sample_weight=kept.astype(float)).predict(X)
+    np.testing.assert_array_equal(without, beside)
+
+
+def test_a_single_group_is_divided_as_if_there_were_none(make_numbers, prices, small):
+    X, y = make_numbers(120)
+    model = LadderRegressor(prices, **small)
+    plain = model.fit(X, y).predict(X)
+    np.testing.assert_array_equal(model.fit(X, y, groups=np.zeros(120)).predict(X), plain)
+
+
+def test_a_constant_target_and_three_rows_are_fitted(small):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    assert (LadderRegressor(**small).fit(X, np.full(30, 7.0)).predict(X) == 7.0).all()
+    model = LadderRegressor(**small).fit(X[:3], [1.0, 2.0, 6.0])
+    assert np.isfinite(model.predict(X)).all()

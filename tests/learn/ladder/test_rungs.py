@@ -1,4 +1,4 @@
-"""Rungs: nested features, early stopping, out-of-fold outputs, calibration."""
+"""Rungs: from all features down to the free ones, each with its parts."""
 
 from __future__ import annotations
 
@@ -8,118 +8,105 @@ import numpy as np
 import pytest
 
 from thrifty.costs import Prices
-from thrifty.learn.binned import Binned
-from thrifty.learn.folds import assign_folds
-from thrifty.learn.ladder.rungs import BinnedRows, Rows, RungTrainer
-from thrifty.learn.losses import LogLoss, SquaredLoss
+from thrifty.learn.ladder import rungs as rungs_module
+from thrifty.learn.ladder.feature_order import price_of
+from thrifty.learn.ladder.rungs import RungSettings, fit_rungs, prior_scores
+from thrifty.model import Average, Forest
+
+FEW = RungSettings(n_rungs=4, n_trees=6, n_top_trees=9, repeats=1)
 
 
-def binned_rows(X, y, weight=None):
-    binned = Binned.of(X, np.zeros(X.shape[1], dtype=bool), np.random.RandomState(0))
-    return BinnedRows(X, y, weight, binned)
-
-
-def trainer(prices, make_loss=SquaredLoss, **settings):
-    """A trainer of small rungs."""
-    settings = {"n_rungs": 6, "n_estimators": 30, "learning_rate": 0.3, **settings}
-    return RungTrainer(prices, make_loss, max_depth=3, max_leaves=8, min_samples_leaf=5, **settings)
-
-
-def make_sum(n=400, seed=0):
+def make_sum(n=200, seed=0):
     """A number that is the sum of three columns of decreasing weight; a fourth is noise."""
     X = np.random.default_rng(seed).normal(size=(n, 4))
     return X, X @ [3.0, 2.0, 1.0, 0.0]
 
 
-def test_some_rows_keep_target_weights_and_bins():
-    X, y = make_sum(20)
-    rows = binned_rows(X, y, np.arange(1.0, 21.0)).take(np.array([3, 5]))
-    np.testing.assert_array_equal(rows.X, X[[3, 5]])
-    np.testing.assert_array_equal(rows.y, y[[3, 5]])
-    assert rows.weight.tolist() == [4.0, 6.0] and rows.unit_weights.tolist() == [0.8, 1.2]
-    assert rows.binned.bins.shape == (4, 2)
-    assert Rows(X, y, None).unit_weights.tolist() == [1.0] * 20
+def fit(rows, settings=FEW):
+    return fit_rungs(rows, settings, np.random.RandomState(0))
 
 
-def test_gain_is_summed_over_all_trees_of_a_rung():
-    X, y = make_sum()
-    train = binned_rows(X, y)
-    rung = trainer(Prices().bind(4)).fit(train.binned, SquaredLoss(y, None), np.arange(3), 20)
-    assert rung.gain[0] > rung.gain[1] > rung.gain[2] > 0.0 == rung.gain[3]
-    assert rung.n_rounds == 20 and rung.monitored_raw.shape == (1, 0)
+@pytest.fixture
+def rungs(read_rows):
+    return fit(read_rows("regression", *make_sum(), prices=Prices([1.0, 1.0, 1.0, 1.0])))
 
 
-def test_rungs_are_fitted_on_nested_features_and_stopped_early():
-    X, y = make_sum()
-    monitored = Rows(*make_sum(200, seed=1), None)
-    rungs = trainer(Prices([1.0, 1.0, 1.0, 1.0]).bind(4)).fit_rungs(binned_rows(X, y), monitored)
+def test_rungs_lead_from_the_constant_over_nested_features_to_all(rungs):
+    assert rungs[0].features.tolist() == [] and rungs[1].features.tolist() == [0]
     assert rungs[-1].features.tolist() == [0, 1, 2, 3]
-    assert rungs[0].features.tolist() == [0]
     for less, more in pairwise(rungs):
         assert set(less.features.tolist()) < set(more.features.tolist())
-    for rung in rungs:
-        np.testing.assert_allclose(rung.monitored_raw, rung.forest.raw(monitored.X).T)
-        assert 0 < rung.n_rounds <= 30
 
 
-def test_given_feature_sets_are_followed_down_to_the_free_features():
-    X, y = make_sum()
-    monitored = Rows(*make_sum(200, seed=1), None)
-    groups = {"g": [0], "h": [2, 3]}
-    prices = Prices([0.0] * 4, groups=groups, shared={"g": 1.0, "h": 3.0}).bind(4)
-    sets = [np.array([1]), np.array([0, 1]), np.arange(4)]
-    rungs = trainer(prices).fit_rungs(binned_rows(X, y), monitored, sets)
-    assert [rung.features.tolist() for rung in rungs] == [[1], [0, 1], [0, 1, 2, 3]]
+def test_a_rung_buys_all_of_its_features_at_once(rungs):
+    assert isinstance(rungs[0].model, Forest)
+    for rung in rungs[1:]:
+        assert isinstance(rung.model, Average)
+        assert np.flatnonzero(rung.model.support).tolist() == rung.features.tolist()
+        assert set(rung.model.walk().asks) == set(rung.features.tolist())
 
 
-def test_groups_are_ordered_by_what_they_save_per_price():
-    X, y = make_sum()
+def test_the_two_top_rungs_have_more_trees(rungs):
+    n_trees = [len(rung.model.parts[1].roots) for rung in rungs[1:]]
+    assert len(n_trees) > 2
+    assert n_trees == [6] * (len(n_trees) - 2) + [9, 9]
+
+
+def test_unseen_rows_are_predicted_better_rung_by_rung(rungs):
+    _, y = make_sum()
+    errors = [np.mean((rung.scores - y) ** 2) for rung in rungs]
+    assert errors[0] == pytest.approx(np.var(y))
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[-1] < 0.1 * errors[0]
+
+
+def test_more_settings_lead_to_more_rungs(read_rows):
+    X = np.random.default_rng(0).normal(size=(120, 20))
+    rows = read_rows("regression", X, X @ np.arange(1.0, 21.0))
+    counts = [
+        len(fit(rows, RungSettings(n_rungs, n_trees=3, n_top_trees=3, repeats=1)))
+        for n_rungs in (2, 6)
+    ]
+    assert counts[0] + 2 <= counts[1]
+    assert counts[1] == pytest.approx(7, abs=2)
+
+
+def test_nothing_is_fitted_below_the_free_features(read_rows):
+    prices = Prices([5.0, 0.0, 5.0, 0.0])
+    rungs = fit(read_rows("regression", *make_sum(), prices=prices))
+    bound = prices.bind(4)
+    paid = [price_of(rung.features, bound) for rung in rungs]
+    assert paid[:2] == [0.0, 0.0] and paid[2] > 0.0
+    assert 1 in rungs[1].features and len(rungs[0].features) == 0
+
+
+def test_groups_are_bought_by_what_they_save_per_price(read_rows):
     groups = {"most": [0], "useless": [3], "some": [1, 2]}
-    prices = Prices([0.0] * 4, groups=groups, shared=dict.fromkeys(groups, 1.0)).bind(4)
-    half = assign_folds(y, 2, np.random.RandomState(0))
-    order = trainer(prices).order_groups(binned_rows(X, y), half)
-    assert [features.tolist() for features in order] == [[], [0], [0, 1, 2], [0, 1, 2, 3]]
+    prices = Prices([0.0] * 4, groups=groups, shared=dict.fromkeys(groups, 1.0))
+    rungs = fit(read_rows("regression", *make_sum(), prices=prices))
+    assert [rung.features.tolist() for rung in rungs] == [[], [0], [0, 1, 2], [0, 1, 2, 3]]
 
 
-def test_out_of_fold_outputs_are_those_of_models_without_the_fold():
-    X, y = make_sum(90)
-    train, fold = binned_rows(X, y), np.arange(90) % 3
-    small = trainer(Prices().bind(4), n_estimators=5)
-    rungs = small.fit_rungs(train, Rows(*make_sum(50, seed=1), None))
-    folded = small.score_out_of_fold(train, rungs, fold)
-    rest = train.take(np.flatnonzero(fold != 1))
-    for rung, (raw, used) in zip(rungs, folded, strict=True):
-        refit = small.fit(rest.binned, small.loss(rest), rung.features, rung.n_rounds).forest
-        np.testing.assert_array_equal(raw[:, fold == 1], refit.raw(X[fold == 1]).T)
-        np.testing.assert_array_equal(used[fold == 1], refit.used(X[fold == 1]))
+def test_groups_beside_a_free_column_start_with_it(read_rows):
+    groups = {"most": [0], "some": [1, 2]}
+    prices = Prices([0.0] * 4, groups=groups, shared={"most": 1.0, "some": 4.0})
+    rungs = fit(read_rows("regression", *make_sum(), prices=prices))
+    assert [rung.features.tolist() for rung in rungs] == [[], [3], [0, 3], [0, 1, 2, 3]]
 
 
-@pytest.mark.parametrize("with_folds", [False, True])
-def test_calibration_lowers_the_loss_of_unseen_rows(with_folds):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 4))
-    y = (rng.random(600) < 1 / (1 + np.exp(-X[:, 0]))).astype(np.int64)
-    train, monitored = binned_rows(X[:300], y[:300]), Rows(X[300:], y[300:], None)
-    small = trainer(
-        Prices().bind(4),
-        lambda target, weight: LogLoss(target, weight, 2),
-        n_estimators=3,
-        learning_rate=0.1,
-    )
-    rungs = small.fit_rungs(train, monitored)
-    fold = np.arange(300) % 3
-    folded = small.score_out_of_fold(train, rungs, fold) if with_folds else []
-    calibrated, scaled = small.calibrate(train, monitored, rungs, folded)
-    assert len(scaled) == len(folded)
-    for before, after in zip(rungs, calibrated, strict=True):
-        loss = small.loss(monitored)
-        # Three short steps leave the trees far too uncertain.
-        assert loss.value(after.monitored_raw) < loss.value(before.monitored_raw) - 0.01
-        factor = after.forest.base[0] / before.forest.base[0]
-        assert factor > 1.5
-        np.testing.assert_allclose(after.monitored_raw, after.forest.raw(monitored.X).T)
-        np.testing.assert_allclose(after.monitored_raw, factor * before.monitored_raw)
-    for (raw, used), (scaled_raw, same) in zip(folded, scaled, strict=True):
-        ratio = scaled_raw / raw
-        np.testing.assert_allclose(ratio, ratio[0, 0])
-        assert same is used
+def test_large_tables_have_no_linear_part(read_rows, monkeypatch):
+    rows = read_rows("classification", make_sum()[0], make_sum()[1] > 0)
+    assert [len(rung.model.parts) for rung in fit(rows)[1:]][-1] == 3
+    monkeypatch.setattr(rungs_module, "MAX_LINEAR_ROWS", 200)
+    assert {len(rung.model.parts) for rung in fit(rows)[1:]} == {2}
+
+
+def test_before_anything_is_bought_the_weighted_shares_are_predicted(read_rows):
+    X, y = np.zeros((6, 1)), np.array([0, 0, 0, 1, 1, 2])
+    rows = read_rows("classification", X, y, sample_weight=[1.0, 1.0, 1.0, 2.0, 2.0, 3.0])
+    np.testing.assert_allclose(prior_scores(rows), [0.3, 0.4, 0.3])
+    rows = read_rows("regression", X, y, sample_weight=[1.0, 1.0, 1.0, 2.0, 2.0, 3.0])
+    np.testing.assert_allclose(prior_scores(rows), [1.0])
+    # Validation rows do not count.
+    rows = read_rows("regression", X, y, validation=(X, y + 100.0))
+    np.testing.assert_allclose(prior_scores(rows), [4 / 6])

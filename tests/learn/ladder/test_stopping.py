@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thrifty.costs import Prices
-from thrifty.learn.ladder.stopping import FittedLadder, RungOutputs, StoppingEvidence
+from thrifty.learn.ladder.rungs import Rung
+from thrifty.learn.ladder.stopping import FittedLadder, StoppingEvidence, rung_bills
 from thrifty.learn.point import ValidationOutputs
-from thrifty.model import Forest, Stages
+from thrifty.model import Average, Forest, Stages
+from thrifty.model.forest.nodes import empty_nodes
 
 SEEDS = st.integers(0, 2**32 - 1)
 COST_WEIGHTS = st.sampled_from([0.0, 0.03, 0.1, 0.3, 2.0])
@@ -87,11 +89,23 @@ def test_the_last_threshold_stops_every_row():
     assert draw(3, 3).thresholds(0.1)[-1] == np.inf
 
 
-def test_two_sets_of_rows_count_as_one():
-    one, other = draw(1, 3), draw(2, 3)
-    both = one + other
-    assert both.uncertainty.shape == (3, 24) and both.weight.shape == (24,)
-    np.testing.assert_array_equal(both.loss, np.hstack([one.loss, other.loss]))
+def test_what_saves_nothing_is_not_bought():
+    loss, bill = np.array([[0.25] * 3, [0.25] * 3]), np.array([[0.0] * 3, [1.0] * 3])
+    uncertainty = np.array([[0.1, 0.2, 0.3], [0.0] * 3])
+    evidence = StoppingEvidence(uncertainty, loss, bill, np.ones(3))
+    assert evidence.thresholds(0.0).tolist() == [np.inf, np.inf]
+
+
+@given(SEEDS, COST_WEIGHTS, st.integers(1, 2))
+def test_rows_that_start_higher_up_have_the_thresholds_of_the_rungs_from_there(
+    seed, cost_weight, start
+):
+    evidence = draw(seed, 4)
+    upward = evidence.upward(start)
+    np.testing.assert_array_equal(
+        upward.thresholds(cost_weight), evidence.thresholds(cost_weight)[start:]
+    )
+    assert evidence.upward(start) is upward and evidence.upward(0) is evidence
 
 
 # --- cost weights ------------------------------------------------------------
@@ -102,7 +116,7 @@ def test_cost_weights_decrease_from_one_that_buys_nothing_to_zero():
     loss = np.array([[1.0] * 4, [0.5] * 4, [0.25] * 4])
     evidence = StoppingEvidence(loss, loss, bill, np.ones(4))
     weights = evidence.cost_weights()
-    assert len(weights) == 25
+    assert len(weights) == 100
     assert weights == sorted(weights, reverse=True)
     assert weights[0] == pytest.approx(0.75 / 2.0) and weights[-1] == 0.0
     assert evidence.thresholds(weights[0])[0] == np.inf
@@ -113,52 +127,112 @@ def test_a_ladder_that_saves_nothing_has_only_the_cost_weight_zero():
     assert StoppingEvidence(loss, loss, bill, np.ones(3)).cost_weights() == [0.0]
 
 
-# --- outputs of rungs --------------------------------------------------------
+# --- the fitted ladder -------------------------------------------------------
 
 
-def test_bills_add_up_rungs_and_evaluated_uncertainty_models():
+def stump(feature, n_features=2):
+    """A tree with one split."""
+    nodes = empty_nodes(3)
+    nodes[0] = (0.0, 1, feature)
+    values = np.array([[0.0], [-1.0], [1.0]])
+    return Forest(nodes, values, np.array([0]), np.array([0]), np.zeros(1), "sum", n_features)
+
+
+def make_rung(features, scores, n_trees=1):
+    """A rung that reads some of two features."""
+    if not features:
+        model = Forest.constant([0.0], "sum", 2)
+    else:
+        reads = np.isin(np.arange(2), features)
+        model = Average.of([stump(features[0])] * n_trees, [0.0], reads=reads)
+    return Rung(np.array(features, dtype=np.int64), model, np.asarray(scores, dtype=float))
+
+
+def test_a_row_pays_for_all_rungs_that_it_has_been_through():
     prices = Prices([1.0, 2.0], evaluation=0.5).bind(2)
-    nothing = np.zeros((1, 2), dtype=bool)
-    first, second = np.array([[True, False]]), np.array([[False, True]])
-    outputs = RungOutputs(
-        scores=[np.zeros(1)] * 3,
-        used=[nothing, first, first],
-        evaluations=[0, 2, 3],
-        uncertainty=np.zeros((3, 1)),
-        model_used=[None, second, None],
-        model_evaluations=[0, 4, 0],
-    )
-    plain = outputs.bills(prices, np.zeros(3, dtype=bool))
-    assert plain.ravel().tolist() == [0.0, 1.0 + 1.0, 1.0 + 2.5]
-    evaluated = outputs.bills(prices, np.ones(3, dtype=bool))
-    assert evaluated.ravel().tolist() == [0.0, 3.0 + 3.0, 3.0 + 4.5]
+    rungs = [make_rung([], [0.0]), make_rung([0], [0.0], 2), make_rung([1], [0.0], 3)]
+    bills = rung_bills(rungs, [None, None, None], prices)
+    one = rungs[1].model.most_evaluations
+    two = rungs[2].model.most_evaluations
+    assert 0 < one < two
+    assert bills.tolist() == [0.0, 1.0 + 0.5 * one, 3.0 + 0.5 * (one + two)]
 
 
-@pytest.mark.parametrize("penalty", [0.0, 0.003, 0.02, 0.05])
-def test_validation_outputs_are_those_of_the_model(ladder_and_table, prices, small, penalty):
-    estimator, make = ladder_and_table
-    model = estimator(prices, **small)
-    train = model._read_training(*make(300))
-    held_out = model._read_validation(make(100, seed=1), train)
-    ladder = model._fit_rungs(train, held_out)
-    settings = [ladder.thresholds_of_rung(r) for r in range(len(ladder.rungs))]
-    for thresholds in [*settings, ladder.thresholds(penalty)]:
-        predictor = model._predictor_of(ladder.model(thresholds), train)
-        outputs = ladder.validation_outputs(thresholds)
-        scored = ValidationOutputs.of(predictor, held_out.X)
-        np.testing.assert_array_equal(outputs.scores, scored.scores)
-        np.testing.assert_array_equal(outputs.bills, scored.bills)
+def test_uncertainty_models_are_paid_but_for_that_of_the_last_rung():
+    prices = Prices([1.0, 2.0], evaluation=0.5).bind(2)
+    rungs, extra = [make_rung([], [0.0]), make_rung([0], [0.0]), make_rung([0, 1], [0.0])], stump(0)
+    plain = rung_bills(rungs, [None, None, None], prices)
+    with_models = rung_bills(rungs, [None, extra, extra], prices)
+    paid = 0.5 * extra.most_evaluations
+    np.testing.assert_allclose(with_models - plain, [0.0, paid, paid])
+
+
+def make_ladder():
+    """Two rows: the second one is uncertain up to the last rung."""
+    uncertainty = np.array([[0.4, 0.5], [0.2, 0.3], [0.1, 0.1]])
+    loss = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
+    bill = np.array([[0.0] * 2, [1.0] * 2, [3.0] * 2])
+    rungs = [make_rung([], [0.0, 0.0]), make_rung([0], [1.0, 2.0]), make_rung([0, 1], [3.0, 4.0])]
+    evidence = StoppingEvidence(uncertainty, loss, bill, np.ones(2))
+    return FittedLadder(rungs, [None, stump(0), None], Prices([1.0, 2.0]).bind(2), evidence)
 
 
 def test_nothing_lies_above_the_rung_where_all_rows_stop():
-    forests = [Forest.constant([p], "sigmoid", 1) for p in (0.0, 1.0, 2.0)]
-    uncertainty = np.array([[0.4, 0.5], [0.2, 0.3], [0.1, 0.1]])
-    loss = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
-    bill = np.array([[0.0] * 2, [1.0] * 2, [2.0] * 2])
-    evidence = StoppingEvidence(uncertainty, loss, bill, np.ones(2))
-    outputs = RungOutputs.of(forests, [None] * 3, np.zeros((2, 1)))
-    ladder = FittedLadder(forests, [None] * 3, Prices().bind(1), outputs, evidence)
+    ladder = make_ladder()
     thresholds = ladder.thresholds(0.1)
     assert thresholds.tolist() == [-np.inf, np.inf, np.inf]
-    assert ladder.model(thresholds) is forests[1]
-    assert isinstance(ladder.model(np.array([0.45, np.inf, np.inf])), Stages)
+    assert ladder.model(thresholds) is ladder.rungs[1].model
+    assert thresholds.tolist() == ladder.thresholds_of_rung(1).tolist()
+
+
+def test_no_row_stops_below_the_rung_that_it_starts_on():
+    ladder = make_ladder()
+    assert ladder.thresholds(100.0).tolist() == [np.inf] * 3
+    assert ladder.thresholds(100.0, start=1).tolist() == [-np.inf, np.inf, np.inf]
+    assert ladder.thresholds(100.0, start=2).tolist() == [-np.inf, -np.inf, np.inf]
+
+
+def test_outputs_are_those_of_the_rung_where_a_row_stops():
+    ladder = make_ladder()
+    scores, bills = ladder.outputs(np.array([-np.inf, 0.25, np.inf]))
+    assert scores.tolist() == [1.0, 4.0] and bills.tolist() == [1.0, 3.0]
+    scores, bills = ladder.outputs(np.array([0.45, np.inf, np.inf]))
+    assert scores.tolist() == [0.0, 2.0] and bills.tolist() == [0.0, 1.0]
+
+
+def test_the_model_has_the_rungs_where_rows_stop():
+    ladder = make_ladder()
+    model = ladder.model(np.array([-np.inf, 0.25, np.inf]))
+    assert isinstance(model, Stages)
+    assert list(model.rungs) == [rung.model for rung in ladder.rungs[1:]]
+    assert model.uncertainties[0] is ladder.uncertainty_models[1]
+    assert model.thresholds.tolist() == [0.25, np.inf]
+
+
+def test_a_rung_that_no_row_stops_on_is_not_paid():
+    ladder = make_ladder()
+    _, bills = ladder.outputs(np.array([0.45, -np.inf, np.inf]))
+    assert bills.tolist() == [0.0, 3.0]
+    priced = FittedLadder(
+        ladder.rungs, [None] * 3, Prices([1.0, 2.0], evaluation=1.0).bind(2), ladder.evidence
+    )
+    _, bills = priced.outputs(np.array([0.45, -np.inf, np.inf]))
+    assert bills[1] == 3.0 + ladder.rungs[2].model.most_evaluations
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.003, 0.02, 0.05])
+def test_outputs_of_validation_rows_are_those_of_the_model(
+    ladder_and_table, prices, small, penalty
+):
+    estimator, make = ladder_and_table
+    model = estimator(prices, **small)
+    train = model._read_training(*make(200))
+    held_out = model._read_validation(make(60, seed=1), train)
+    ladder = model._fit_ladder(train, held_out)
+    settings = [ladder.thresholds_of_rung(r) for r in range(len(ladder.rungs))]
+    for thresholds in [*settings, ladder.thresholds(penalty), ladder.thresholds(penalty, 1)]:
+        predictor = model._predictor_of(ladder.model(thresholds), train)
+        outputs = ladder.outputs(thresholds)
+        scored = ValidationOutputs.of(predictor, held_out.X)
+        np.testing.assert_array_equal(outputs.scores[-60:], scored.scores)
+        np.testing.assert_array_equal(outputs.bills[-60:], scored.bills)

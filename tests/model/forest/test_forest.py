@@ -149,6 +149,30 @@ def test_a_prefix_is_the_forest_of_the_first_trees(trees, shape):
     assert_same(results(prefix, X), results(rebuilt, X))
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_an_average_outputs_the_mean_and_reads_what_any_of_them_reads(count, shape):
+    rng = np.random.default_rng(7)
+    forests, X = [draw_forest(rng, shape) for _ in range(count)], draw_table(rng, shape)
+    average = Forest.average(forests)
+    raw = np.mean([forest.raw(X) for forest in forests], axis=0)
+    np.testing.assert_allclose(average.raw(X), raw, atol=1e-12)
+    if shape.link not in ("vote", "hinge"):
+        np.testing.assert_allclose(average.score(X), apply_link(shape.link, raw), atol=1e-12)
+    np.testing.assert_array_equal(
+        average.used(X), np.any([forest.used(X) for forest in forests], axis=0)
+    )
+    assert average.link == shape.link and average.n_features == shape.features
+    assert_same(results(average, X), results(Forest.build(*average.state()), X))
+
+
+def test_an_average_of_forests_of_different_sizes_is_the_mean():
+    rng = np.random.default_rng(3)
+    shapes = [Shape.of("softmax", trees=trees) for trees in (0, 3, 9)]
+    forests, X = [draw_forest(rng, each) for each in shapes], draw_table(rng, shapes[0])
+    mean = np.mean([forest.raw(X) for forest in forests], axis=0)
+    np.testing.assert_allclose(Forest.average(forests).raw(X), mean, atol=1e-12)
+
+
 def test_a_constant_forest_predicts_its_base_and_reads_nothing():
     forest = Forest.constant([2.5], "sum", n_features=3)
     X = np.full((4, 3), np.nan)

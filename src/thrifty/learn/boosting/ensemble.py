@@ -97,7 +97,7 @@ class _KeptTree(NamedTuple):
     """A tree as it was grown, by node: see `GrownTree`.
 
     `missing_left` (nodes,) says where missing values go, `subsets` (categorical splits, 256) which
-    codes go left, and `values` (nodes,) what a node adds to its output.
+    codes go left, and `values` (nodes, 1) or (nodes, k) what a node adds to its output, or to each.
     """
 
     left: NDArray[np.int32]
@@ -124,7 +124,7 @@ class ForestBuilder:
         self._has_categories = bool(binned.categorical.any())
 
     def add(self, tree: GrownTree, values: NDArray[np.float64], output: int) -> None:
-        """Copy a grown tree whose nodes add `values` to one output."""
+        """Copy a grown tree whose nodes add `values` to one output, or (nodes, k) to each."""
         subsets = tree.goes_left[:0]
         if self._has_categories:
             (split,) = (tree.left >= 0).nonzero()
@@ -133,7 +133,7 @@ class ForestBuilder:
         # NumPy take longer than it takes to grow a tree.
         kept = _KeptTree(
             tree.left.copy(), tree.feature.copy(), tree.cut.copy(),
-            tree.goes_left[:, MISSING].copy(), subsets, values,
+            tree.goes_left[:, MISSING].copy(), subsets, values.reshape(len(values), -1),
         )  # fmt: skip
         self.trees.append(kept)
         self.outputs.append(output)
@@ -145,9 +145,11 @@ class ForestBuilder:
     def freeze(self, base: NDArray[np.float64], link: str) -> Forest:
         """Return the forest of all trees so far; `base` (k,) is where the outputs start."""
         none = np.empty(0, np.int32)
+        width = self.trees[0].values.shape[1] if self.trees else 1
         empty = _KeptTree(
-            none, none, none, np.empty(0, np.uint8), np.empty((0, 256), np.uint8), np.empty(0)
-        )
+            none, none, none, np.empty(0, np.uint8), np.empty((0, 256), np.uint8),
+            np.empty((0, width)),
+        )  # fmt: skip
         left, feature, cut, missing_left, subsets, values = (
             np.concatenate(part) for part in zip(empty, *self.trees, strict=True)
         )
@@ -169,7 +171,7 @@ class ForestBuilder:
         subsets[:, MISSING] = 0  # MISSING_LEFT says where missing values go
         return Forest(
             nodes=nodes,
-            values=values[:, np.newaxis],
+            values=values,
             roots=roots,
             outputs=np.array(self.outputs, dtype=np.int64),
             base=base,

@@ -23,13 +23,16 @@ from thrifty.learn.base import PricedEstimator
 from thrifty.learn.crossfit import CrossFit
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.ladder.branching import find_split
+from thrifty.learn.ladder.effort import EFFORTS, RungSettings, settings_for
 from thrifty.learn.ladder.feature_order import price_of
-from thrifty.learn.ladder.rows import LadderRows
-from thrifty.learn.ladder.rungs import Rung, RungSettings, fit_rungs, prior_scores
+from thrifty.learn.ladder.policies import PolicyPlanner, fit_policies
+from thrifty.learn.ladder.rows import LadderRows, groups_of
+from thrifty.learn.ladder.rungs import Rung, fit_rungs, prior_scores
 from thrifty.learn.ladder.stopping import (
     FittedBranches,
     FittedLadder,
     Plan,
+    Planner,
     StoppingEvidence,
     rung_bills,
 )
@@ -40,28 +43,23 @@ __all__ = ["EFFORTS", "Ladder"]
 
 Floats = NDArray[np.float64]
 
-# How much work each effort does. Small tables are divided several times over: then the choice of
-# thresholds is less of a lottery, and the averages are better.
-EFFORTS = {
-    "fast": RungSettings(10, 50, 100, 1, min_boosted_rows=1000, n_cost_weights=30),
-    "balanced": RungSettings(n_rungs=13, n_trees=100, n_top_trees=150, repeats=2),
-    "best": RungSettings(n_rungs=20, n_trees=300, n_top_trees=500, repeats=6),
-}
-# Beyond this many cells of the table, times outputs of a model, half as many divisions must do.
-MANY_CELLS = 3_000_000
 # On low budgets it may pay to send every row to the first or second rung, however certain it is.
 STARTS = (0, 1, 2)
 
 
+# Policies are compared with the ladder at every so many of its cost weights.
+COMPARED_EVERY = 4
 # Standard errors that a split must gain: at the root, and below it.
 BRANCH_ERRORS = (3.0, 2.0)
 
 
 class FittedLadders(NamedTuple):
-    """The rows, and the plain ladder, followed by its branches if there are any."""
+    """All that was fitted on some rows: the plain ladder, and branches and policies if any."""
 
     rows: LadderRows
-    ladders: list[FittedLadder | FittedBranches]
+    plain: FittedLadder
+    branches: FittedBranches | None
+    policies: PolicyPlanner | None
 
 
 class Ladder(PricedEstimator):
@@ -104,28 +102,32 @@ class Ladder(PricedEstimator):
         Each is scored by models that have not seen it. These are all rows of a small table, and a
         fifth of a large one.
         """
-        return train.hold_out(self._divide(train).rows, train.schema)
+        # Without a fixed seed, another draw would be another division than that of `path`.
+        length, crossfit = getattr(self, "_divided", (0, None))
+        if crossfit is None or length != len(train):
+            crossfit = self._divide(train)
+        return train.hold_out(crossfit.rows, train.schema)
 
     def _divide(self, train: TrainingSet) -> CrossFit:
-        """Divide the training rows for cross-fitting; the same way every time."""
+        """Divide the training rows for cross-fitting; with a fixed seed, always the same way."""
         random = check_random_state(self.random_state)
-        settings = EFFORTS[self.effort]
-        repeats = settings.repeats
-        n_outputs = train.n_classes if train.n_classes > 2 else 1
-        if train.X.size * n_outputs > MANY_CELLS:
-            repeats = max(1, repeats // 2)
-        groups = train.clusters
-        if groups is not None and groups.max() == 0:
-            groups = None  # a single query, or group: its rows are divided
-        return CrossFit.draw(train.y, groups, self.folds, repeats, random, settings.one_fold)
+        settings = settings_for(self.effort, train)
+        return CrossFit.draw(
+            train.y, groups_of(train), self.folds, settings.repeats, random, settings.one_fold
+        )
 
     def _fit(self, train: TrainingSet, validation: ValidationSet | None) -> Self:
         """Fit the ladder, and freeze the model at the cost weight `penalty`.
 
-        Of the plain ladder and its branches, the one with the least cost on the evidence is taken.
+        Of the plain ladder, its branches and the policies, the one with the least cost on the
+        evidence is taken.
         """
         fitted = self._fit_ladders(train, validation)
-        plans = [ladder.plan(self.penalty) for ladder in fitted.ladders]
+        ladders = (fitted.plain, fitted.branches)
+        plans = [ladder.plan(self.penalty) for ladder in ladders if ladder is not None]
+        if fitted.policies is not None:
+            planner, cost_weights = fitted.policies
+            plans += [planner.plan(cost_weight) for cost_weight in cost_weights]
         costs = []
         for plan in plans:
             scores, bills = plan.outputs()
@@ -137,20 +139,28 @@ class Ladder(PricedEstimator):
 
     def _path(self, train: TrainingSet, validation: ValidationSet | None) -> Iterator[Point]:
         """Yield operating points, cheapest first; the constant, at bill 0, is one of them."""
-        plain, *branches = self._fit_ladders(train, validation).ladders
-        assert isinstance(plain, FittedLadder)
+        _, plain, branches, policies = self._fit_ladders(train, validation)
         measured = self.evidence(train) if validation is None else validation
         plans: list[tuple[dict[str, Any], Plan]] = [
             ({"rung": r}, plain.plan_of_rung(r)) for r in range(len(plain.rungs))
         ]
-        cost_weights = plain.evidence.cost_weights(EFFORTS[self.effort].n_cost_weights)
-        for number, ladder in enumerate((plain, *branches)):
+        n_cost_weights = settings_for(self.effort, train).n_cost_weights
+        cost_weights = plain.evidence.cost_weights(n_cost_weights)
+        ladders: dict[str, Planner] = {"ladder": plain}
+        if branches is not None:
+            ladders["branches"] = branches
+        for kind, ladder in ladders.items():
             for start in STARTS:
                 plans += [
-                    ({"branches": number, "start": start, "penalty": cost_weight},
+                    ({"kind": kind, "start": start, "penalty": cost_weight},
                      ladder.plan(cost_weight, start))
                     for cost_weight in cost_weights
                 ]  # fmt: skip
+        if policies is not None:
+            plans += [
+                ({"kind": "policy", "penalty": cost_weight}, policies.planner.plan(cost_weight))
+                for cost_weight in policies.cost_weights
+            ]
         points: dict[bytes, Point] = {}
         for knob, plan in plans:
             # Several cost weights may lead to the same model, or to a rung by itself.
@@ -164,16 +174,25 @@ class Ladder(PricedEstimator):
     def _fit_ladders(self, train: TrainingSet, validation: ValidationSet | None) -> FittedLadders:
         """Fit the plain ladder and, where a feature says which others matter, its branches."""
         crossfit = self._divide(train)
+        self._divided = len(train), crossfit
         random = np.random.RandomState(check_random_state(self.random_state).randint(2**31))
         rows = LadderRows.of(train, validation, crossfit, random)
-        rungs = fit_rungs(rows, EFFORTS[self.effort], random)
+        settings = settings_for(self.effort, train)
+        rungs = fit_rungs(rows, settings, random)
         plain = self._join_rungs(rows, rungs, train.prices, frozenset(), random)
-        branches = self._fit_branches(rows, plain, train.prices, frozenset(), random)
-        return FittedLadders(rows, [plain] if branches is None else [plain, branches])
+        if not settings.challengers:
+            return FittedLadders(rows, plain, None, None)
+        branches = self._fit_branches(rows, settings, plain, train.prices, frozenset(), random)
+        cost_weights = plain.evidence.cost_weights()[::COMPARED_EVERY]
+        policies = fit_policies(
+            rows, branches or plain, cost_weights, STARTS, train.prices, self.cap, random
+        )
+        return FittedLadders(rows, plain, branches, policies)
 
     def _fit_branches(
         self,
         rows: LadderRows,
+        settings: RungSettings,
         common: FittedLadder,
         prices: BoundPrices,
         bought: frozenset[int],
@@ -192,14 +211,15 @@ class Ladder(PricedEstimator):
             return None
         bought |= {split.feature}
         goes_left = split.goes_left(rows.X)
-        sides: list[FittedLadder | FittedBranches] = []
-        for side in (goes_left, ~goes_left):
-            part = rows.take(side, _free(rows.prices, split.feature))
+        sides: list[Planner] = []
+        parts = rows.split(goes_left, split.feature)
+        for part, side in zip(parts, (goes_left, ~goes_left), strict=True):
             kept = side[rows.evidence]
-            rungs = fit_rungs(part, EFFORTS[self.effort], random)
+            rungs = fit_rungs(part, settings, random)
             rungs += [replace(rung, scores=rung.scores[kept]) for rung in common.rungs[1:]]
             ladder = self._join_rungs(part, rungs, prices, bought, random)
-            sides.append(self._fit_branches(part, ladder, prices, bought, random) or ladder)
+            further = self._fit_branches(part, settings, ladder, prices, bought, random)
+            sides.append(further or ladder)
         left, right = sides
         return FittedBranches(split, left, right, goes_left[rows.evidence], prior_scores(rows))
 
@@ -250,12 +270,3 @@ class Ladder(PricedEstimator):
 def _last_outputs(plan: Plan, count: int) -> ValidationOutputs:
     """Return what a plan does with the last rows of the evidence: all, or a validation set."""
     return ValidationOutputs(*(each[-count:] for each in plan.outputs()))
-
-
-def _free(prices: BoundPrices, feature: int) -> BoundPrices:
-    """Return the prices once a feature is bought: it is free, and so is entry to its group."""
-    own, shared = prices.own.copy(), prices.shared.copy()
-    own[feature] = 0.0
-    if prices.group[feature] >= 0:
-        shared[prices.group[feature]] = 0.0
-    return replace(prices, own=own, shared=shared)

@@ -171,7 +171,8 @@ def fit_boosted(
     model = Forest.average(forests)
     if rows.task == "ranking":
         model, raw = _scale_to_grades(model, raw, rows)
-    return Part(model, apply_link(model.link, raw), gain / max(gain.sum(), TINY))
+    scores = _on_validation(model, apply_link(model.link, raw), rows)
+    return Part(model, scores, gain / max(gain.sum(), TINY))
 
 
 def fit_forest(
@@ -207,7 +208,16 @@ def fit_linear_part(rows: LadderRows, features: Features) -> Part:
         )  # fmt: skip
 
     scores = rows.crossfit.collect(lambda some, unseen: fit(some).score(rows.X[unseen]))
-    return Part(fit(np.arange(rows.n_train)), scores, None)
+    model = fit(np.arange(rows.n_train))
+    return Part(model, _on_validation(model, scores, rows), None)
+
+
+def _on_validation(model: Frozen, scores: Floats, rows: LadderRows) -> Floats:
+    """Score the validation rows, which no model has seen, with the model as it is used."""
+    validation = rows.evidence >= rows.n_train
+    if validation.any():
+        scores[validation] = model.score(rows.X[rows.evidence[validation]])
+    return scores
 
 
 def _scale_to_grades(model: Forest, raw: Floats, rows: LadderRows) -> tuple[Forest, Floats]:

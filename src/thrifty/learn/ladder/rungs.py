@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from thrifty.learn.crossfit import LARGE
 from thrifty.learn.extra_trees import ExtraTrees
+from thrifty.learn.ladder.effort import RungSettings
 from thrifty.learn.ladder.feature_order import (
     drop_features,
     order_groups,
@@ -45,40 +46,6 @@ MAX_TRIAL_ROWS = 2000
 TRIAL = BoostedTrees(rounds=10, learning_rate=0.3, max_leaves=31, min_samples_leaf=20, max_depth=4)
 
 
-@dataclass(frozen=True)
-class RungSettings:
-    """How much work goes into a ladder.
-
-    Parameters
-    ----------
-    n_rungs : int
-        About how many rungs, with prices in geometric progression.
-    n_trees : int
-        Extra-trees of a rung.
-    n_top_trees : int
-        Extra-trees of the two top rungs, where the last tenths of a point are made.
-    repeats : int
-        How often a small table is divided into folds.
-    one_fold : bool
-        Whether one of the folds is evidence enough: boosted trees are fitted once.
-    min_boosted_rows : int
-        On fewer training rows, rungs have no boosted trees.
-    n_cost_weights : int
-        Points of a path: as many cost weights.
-    """
-
-    n_rungs: int
-    n_trees: int
-    n_top_trees: int
-    repeats: int
-    one_fold: bool = False
-    min_boosted_rows: int = 0
-    n_cost_weights: int = 100
-    rounds_share: float = 1.0
-    min_linear_rows: int = 0
-    max_linear_rows: int = 9000
-
-
 @dataclass(frozen=True, eq=False)
 class Rung:
     """A fitted rung.
@@ -107,7 +74,7 @@ def fit_rungs(
     least per unit of price is dropped from rung to rung. Nothing is fitted below the free features.
     """
     boosting = BoostedTrees.suited_to(rows)
-    boosting = replace(boosting, rounds=round(settings.rounds_share * boosting.rounds))
+    boosting = replace(boosting, rounds=round(settings.rounds * boosting.rounds))
     forests = ExtraTrees(
         rows.binned, _numbers(rows)[: rows.n_train], rows.n_classes,
         rows.weight_of(np.arange(rows.n_train)),
@@ -121,10 +88,11 @@ def fit_rungs(
     while len(features):
         n_trees = settings.n_trees if len(rungs) > 1 else settings.n_top_trees
         max_features = len(features) if rows.n_train >= LARGE else None
-        parts = [fit_forest(rows, forests, features, n_trees, random, max_features)]
-        if rows.n_train >= settings.min_boosted_rows:
+        parts = []
+        if settings.boosted:
             parts.append(fit_boosted(rows, features, boosting, random))
-        if settings.min_linear_rows <= rows.n_train < settings.max_linear_rows:
+        parts.append(fit_forest(rows, forests, features, n_trees, random, max_features))
+        if rows.n_train < MAX_LINEAR_ROWS:
             parts.append(fit_linear_part(rows, features))
         model, scores = mix_parts(parts, rows, features, prior)
         rungs.append(Rung(features, model, scores))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from thrifty.learn.ladder.rungs import Rung
 from thrifty.learn.point import ValidationOutputs
 from thrifty.model import Branch, Forest, Frozen, Stages
 
-__all__ = ["FittedBranches", "FittedLadder", "Plan", "StoppingEvidence", "rung_bills"]
+__all__ = ["FittedBranches", "FittedLadder", "Plan", "Planner", "StoppingEvidence", "rung_bills"]
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +79,8 @@ class StoppingEvidence:
             order, ranked, ends = self._ranking[r]
             # What it costs, compared with going on, if the first 0, 1, 2, ... runs of rows stop.
             costs = np.append(0.0, np.cumsum((self.weight * (stop - go_on))[order])[ends])
-            n_runs = int(np.argmin(costs))
+            # The last of equal costs: what saves nothing is not bought.
+            n_runs = len(ends) - int(np.argmin(costs[::-1]))
             if n_runs == 0:
                 thresholds[r] = -np.inf
             elif n_runs < len(ends):
@@ -123,6 +124,13 @@ class Plan(NamedTuple):
     key: bytes
     model: Frozen
     outputs: Callable[[], ValidationOutputs]
+
+
+class Planner(Protocol):
+    """A ladder, branches or policies: anything that has a plan for every cost weight."""
+
+    def plan(self, cost_weight: float, start: int = 0) -> Plan:
+        """Return the plan at a cost weight, if no row stops below rung `start`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,12 +218,13 @@ class FittedLadder:
 
 @dataclass(frozen=True, eq=False)
 class FittedBranches:
-    """A split with a ladder, or further branches, on each side.
+    """A split with a ladder, further branches, or a policy on each side.
 
     Parameters
     ----------
     split : Split
-    left, right : FittedLadder or FittedBranches
+    left, right : Planner
+        A ladder, further branches, or a policy.
     goes_left : bool array of shape (m,)
         Which rows of the evidence go left.
     prior : array of shape (K,) or (1,)
@@ -223,8 +232,8 @@ class FittedBranches:
     """
 
     split: Split
-    left: FittedLadder | FittedBranches
-    right: FittedLadder | FittedBranches
+    left: Planner
+    right: Planner
     goes_left: NDArray[np.bool_]
     prior: Floats
 

@@ -1,0 +1,240 @@
+"""The parts of a rung: each scores the evidence by models that have not seen it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from thrifty.learn.extra_trees import ExtraTrees
+from thrifty.learn.ladder import parts as parts_module
+from thrifty.learn.ladder.parts import (
+    BoostedTrees,
+    fit_boosted,
+    fit_forest,
+    fit_linear_part,
+    loss_on,
+)
+from thrifty.learn.linear import fit_linear
+from thrifty.learn.losses import LambdaLoss, LogLoss, SquaredLoss
+from thrifty.model import Forest
+
+FEW = BoostedTrees(rounds=8, learning_rate=0.3, max_leaves=7, min_samples_leaf=3, max_depth=3)
+ALL = np.arange(4)
+
+
+def random():
+    return np.random.RandomState(5)
+
+
+def make_sum(n=120, seed=0):
+    """A number that is the sum of three columns of decreasing weight; a fourth is noise."""
+    X = np.random.default_rng(seed).normal(size=(n, 4))
+    return X, X @ [3.0, 2.0, 1.0, 0.0]
+
+
+def make_classes(n=120, seed=0):
+    X, y = make_sum(n, seed)
+    return X, np.digitize(y, [-2.0, 2.0])
+
+
+def make_trainer(rows):
+    y = rows.y[: rows.n_train]
+    return ExtraTrees(
+        rows.binned, y if rows.n_classes else y.astype(float), rows.n_classes,
+        rows.weight_of(np.arange(rows.n_train)), rows.groups,
+    )  # fmt: skip
+
+
+# --- boosted trees -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "classes", "expected"),
+    [
+        (300, 2, (60, 0.2, 15, 5, 8)),
+        (300, 5, (80, 0.1, 15, 5, 8)),
+        (300, 0, (80, 0.1, 15, 5, 8)),
+        (6000, 3, (60, 0.2, 31, 20, 8)),
+        (20_000, 2, (80, 0.1, 63, 20, 12)),
+    ],
+)
+def test_settings_suit_the_size_of_the_table(n, classes, expected, read_rows):
+    rows = read_rows("regression", *make_sum(30))
+    bins = np.broadcast_to(rows.binned.bins[:, :1], (4, n))
+    found = BoostedTrees.suited_to(
+        replace(rows, n_classes=classes, binned=replace(rows.binned, bins=bins))
+    )
+    settings = (found.rounds, found.learning_rate, found.max_leaves, found.min_samples_leaf)
+    assert (*settings, found.max_depth) == expected
+
+
+@pytest.mark.parametrize(
+    ("task", "make"), [("regression", make_sum), ("classification", make_classes)]
+)
+def test_boosted_scores_are_those_of_models_without_the_row(task, make, read_rows):
+    rows = read_rows(task, *make())
+    part = fit_boosted(rows, ALL, FEW, random())
+    forests = []
+    for division, binned in zip(rows.crossfit.divisions, rows.bins_to_fit, strict=True):
+        # The same seed gives the same model; what is drawn per tree matters on wide tables only.
+        forest, _ = FEW.fit(binned, loss_on(rows, division.fit), rows, ALL, seed=0)
+        unseen = forest.score(rows.X[division.unseen])
+        np.testing.assert_allclose(part.scores[division.unseen], unseen, rtol=1e-12)
+        forests.append(forest)
+    average = Forest.average(forests)
+    np.testing.assert_array_equal(part.model.score(rows.X), average.score(rows.X))
+
+
+def test_the_more_a_feature_matters_the_more_it_gains(read_rows):
+    rows = read_rows("regression", *make_sum(300))
+    importance = fit_boosted(rows, ALL, FEW, random()).importance
+    assert importance.sum() == pytest.approx(1.0)
+    assert importance[0] > importance[1] > importance[2] > importance[3]
+
+
+@pytest.mark.parametrize("features", [[0], [1, 3]])
+def test_a_part_reads_only_the_features_of_its_rung(features, read_rows):
+    rows = read_rows("classification", *make_classes())
+    some = np.array(features)
+    found = [
+        fit_boosted(rows, some, FEW, random()),
+        fit_forest(rows, make_trainer(rows), some, 10, random()),
+        fit_linear_part(rows, some),
+    ]
+    for part in found:
+        assert set(np.flatnonzero(part.model.support)) <= set(features)
+        assert part.scores.shape == (120, 3)
+        if part.importance is not None:
+            assert set(np.flatnonzero(part.importance)) <= set(features)
+
+
+def test_each_tree_of_a_wide_table_reads_features_drawn_by_the_seed(read_rows, monkeypatch):
+    monkeypatch.setattr(parts_module, "FEATURES_PER_TREE", 2)
+    rows = read_rows("regression", *make_sum())
+    binned, loss = rows.bins_to_fit[0], loss_on(rows, rows.crossfit.divisions[0].fit)
+    first, again, other = (FEW.fit(binned, loss, rows, ALL, seed)[0] for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.nodes, again.nodes)
+    assert not np.array_equal(first.nodes, other.nodes)
+    assert first.support.sum() > 2
+    for seed in range(5):
+        tree, gain = replace(FEW, rounds=1).fit(binned, loss, rows, ALL, seed)
+        assert 0 < tree.support.sum() <= 2
+        np.testing.assert_array_equal(gain > 0, tree.support)
+
+
+def test_features_without_any_gain_have_no_importance(read_rows):
+    rows = read_rows("regression", np.zeros((60, 4)), np.arange(60.0))
+    part = fit_boosted(rows, ALL, FEW, random())
+    assert part.importance.tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("task", "y", "kind"),
+    [
+        ("classification", [0, 1, 2], LogLoss),
+        ("regression", [0.0, 1.5, 2.0], SquaredLoss),
+        ("ranking", [0, 1, 2], LambdaLoss),
+    ],
+)
+def test_the_loss_is_that_of_the_task(task, y, kind, read_rows):
+    weight = np.arange(1.0, 31.0)
+    X, target = make_sum(30)[0], np.resize(y, 30)
+    more = {"qid": np.arange(30) // 10} if task == "ranking" else {}
+    rows = read_rows(task, X, target, sample_weight=weight, **more)
+    loss = loss_on(rows, np.array([3, 4, 25]))
+    assert isinstance(loss, kind)
+    assert loss.y.tolist() == target[[3, 4, 25]].tolist()
+    assert loss.weight.tolist() == [4.0, 5.0, 26.0]
+
+
+# --- ranking -----------------------------------------------------------------
+
+
+def make_ranking(n=200):
+    X, y = make_sum(n)
+    return X, np.digitize(y, [-3.0, 0.0, 3.0]), np.arange(n) // 10
+
+
+def test_scores_of_a_ranker_predict_grades(read_rows):
+    X, y, qid = make_ranking()
+    rows = read_rows("ranking", X, y, qid=qid)
+    part = fit_boosted(rows, ALL, FEW, random())
+    # The least squares line through the scores is the identity.
+    slope, offset = np.polyfit(part.scores, y, 1)
+    assert (slope, offset) == (pytest.approx(1.0), pytest.approx(0.0, abs=1e-9))
+    assert np.corrcoef(part.model.score(X), y)[0, 1] > 0.8
+
+
+def test_a_ranker_that_is_worse_than_chance_predicts_the_mean_grade(read_rows):
+    rng = np.random.default_rng(0)
+    qid = np.arange(60) // 10
+    rows = read_rows("ranking", rng.normal(size=(60, 4)), rng.integers(0, 2, size=60), qid=qid)
+    # Grades that are the opposite of what the models have learned, on the evidence alone.
+    learned = fit_boosted(rows, ALL, FEW, random())
+    assert learned.scores.std() == 0.0 or np.corrcoef(learned.scores, rows.y)[0, 1] > 0
+    model, raw = parts_module._scale_to_grades(
+        Forest.constant([2.0], "sum", 4), -rows.evidence_y[:, np.newaxis], rows
+    )
+    assert (raw == rows.y.mean()).all()
+    assert model.base.tolist() == [rows.y.mean()]
+
+
+# --- extra-trees -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "make"), [("regression", make_sum), ("classification", make_classes)]
+)
+def test_forest_scores_are_out_of_bag(task, make, read_rows):
+    rows = read_rows(task, *make())
+    part = fit_forest(rows, make_trainer(rows), ALL, 40, random())
+    grown = make_trainer(rows).fit(ALL, 40, random().randint(2**31))
+    np.testing.assert_array_equal(part.scores, grown.out_of_bag)
+    np.testing.assert_array_equal(part.model.score(rows.X), grown.forest.score(rows.X))
+    np.testing.assert_array_equal(part.importance, grown.importance)
+
+
+def test_rows_that_are_in_every_bag_get_the_mean_of_the_others(read_rows):
+    rows = read_rows("classification", *make_classes())
+    part = fit_forest(rows, make_trainer(rows), ALL, 1, random())
+    out_of_bag = make_trainer(rows).fit(ALL, 1, random().randint(2**31)).out_of_bag
+    absent = np.isnan(out_of_bag[:, 0])
+    assert 0 < absent.sum() < 120
+    mean = np.nanmean(out_of_bag, axis=0)
+    np.testing.assert_array_equal(part.scores[absent], np.tile(mean, (absent.sum(), 1)))
+    np.testing.assert_array_equal(part.scores[~absent], out_of_bag[~absent])
+
+
+# --- linear models -----------------------------------------------------------
+
+
+def test_linear_scores_are_those_of_models_without_the_row(read_rows):
+    rows = read_rows("regression", *make_sum())
+    part = fit_linear_part(rows, ALL)
+    assert part.importance is None
+    for fit, unseen in rows.crossfit.divisions:
+        model = fit_linear(rows.X[fit], rows.y[fit], 0, rows.binned.categorical, ALL, None)
+        np.testing.assert_array_equal(part.scores[unseen], model.score(rows.X[unseen]))
+    whole = fit_linear(rows.X, rows.y, 0, rows.binned.categorical, ALL, None)
+    np.testing.assert_array_equal(part.model.score(rows.X), whole.score(rows.X))
+
+
+# --- validation rows ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "make"), [("regression", make_sum), ("classification", make_classes)]
+)
+def test_validation_rows_are_scored_by_the_model_that_is_used(task, make, read_rows):
+    X, y = make(30, seed=1)
+    rows = read_rows(task, *make(), validation=(X, y))
+    found = [
+        fit_boosted(rows, ALL, FEW, random()),
+        fit_forest(rows, make_trainer(rows), ALL, 10, random()),
+        fit_linear_part(rows, ALL),
+    ]
+    for part in found:
+        assert len(part.scores) == 150
+        np.testing.assert_array_equal(part.scores[120:], part.model.score(X))
