@@ -364,8 +364,9 @@ class Policy(Frozen):
         if not (isinstance(predictor, Forest) and isinstance(value, Forest)):
             raise BundleError("policy: predictor and value must be forests")
         cap = math.inf if plain["cap"] is None else plain["cap"]
-        knobs = plain["cost_weight"], cap, plain["first"]
-        policy = cls(predictor, value, *(arrays[name] for name in LAYOUT), *knobs)
+        own: dict[str, Any] = {name: arrays[name] for name in LAYOUT}
+        knobs = {"cost_weight": plain["cost_weight"], "cap": cap, "first": plain["first"]}
+        policy = cls(predictor, value, **own, **knobs)
         raise_all(BundleError, "policy", list(_problems(policy)))
         return policy
 
