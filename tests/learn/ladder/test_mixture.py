@@ -124,7 +124,7 @@ def test_a_ranking_is_averaged_by_the_order_alone(read_rows):
     rows = read_rows("ranking", X, y, qid=qid)
     # The first part ranks well by numbers that are far from the grades.
     far, wrong = stump(0, [-70.0], [90.0], "sum"), stump(0, [1.0], [0.0], "sum")
-    model, scores = mix_parts([part_of(wrong, X), part_of(far, X)], rows, ALL, np.zeros(1))
+    _, scores = mix_parts([part_of(wrong, X), part_of(far, X)], rows, ALL, np.zeros(1))
     assert scores[y == 1].min() > scores[y == 0].max()
 
 
