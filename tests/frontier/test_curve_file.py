@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import numpy as np
 import pytest
-from points import curve, point
+from points import MODEL, curve, point
 
-from thrifty.bundle.archive import Archive, pack_members
+from thrifty.bundle import Predictor
+from thrifty.bundle.archive import Archive, pack_array, pack_members
 from thrifty.errors import BundleError
 from thrifty.frontier.curve_file import pack_curve, unpack_curve
+from thrifty.model import Forest, Stages
+from thrifty.model.forest.nodes import NODE, empty_nodes
 
 
 @pytest.mark.parametrize("clusters", [None, np.arange(20) // 2])
@@ -44,15 +48,123 @@ def test_a_damaged_curve_is_refused(place) -> None:
         unpack_curve(bytes(data))
 
 
-def test_a_curve_without_settings_is_refused() -> None:
-    members = Archive(pack_curve(curve(point(0, 0.5)), {}))
-    figures = json.loads(members.read("curve.json", 2**20))
-    del figures["settings"]
-    model = members.read("models/0.thrifty", 2**20)
-    names = [f"{name}.npy" for name in figures["arrays"]]
-    rest = {name: members.read(name, 2**20) for name in names}
-    data = pack_members(
-        {"curve.json": json.dumps(figures).encode(), **rest, "models/0.thrifty": model}
-    )
-    with pytest.raises(BundleError, match="settings"):
+def ladder(*rungs):
+    return Predictor(Stages.of(rungs), MODEL.schema, MODEL.prices)
+
+
+def stump(threshold):
+    """A tree of one split."""
+    nodes = empty_nodes(3)
+    nodes[0] = (threshold, 1, 0)
+    values, zero = np.array([[0.0], [-1.0], [1.0]]), np.array([0])
+    return Forest(nodes, values, zero, zero, np.zeros(1), "sum", n_features=1)
+
+
+def unpacked_members(data):
+    members = Archive(data)
+    return {name: members.read(name, 2**20) for name in sorted(members.names)}
+
+
+def changed(data, change):
+    """Pack a curve again after a change of its members; the seal is right."""
+    members = unpacked_members(data)
+    change(members)
+    return pack_members(members)
+
+
+def with_figures(change):
+    def apply(members):
+        figures = json.loads(members["curve.json"])
+        change(figures)
+        members["curve.json"] = json.dumps(figures).encode()
+
+    return apply
+
+
+def with_model(change):
+    def apply(members):
+        header = json.loads(members["models/0.json"])
+        change(header)
+        members["models/0.json"] = json.dumps(header).encode()
+
+    return apply
+
+
+def test_rungs_that_points_share_are_stored_once_and_shared_again():
+    first, second, third = stump(0.0), stump(1.0), stump(2.0)
+    equal = stump(0.0)  # not the same object, only equal
+    models = [ladder(first, second), ladder(first, third), ladder(equal, second)]
+    found = curve(*(point(k, 0.5, model=model) for k, model in enumerate(models)))
+    data = pack_curve(found)
+    arrays = [np.load(io.BytesIO(member)) for name, member in unpacked_members(data).items()
+              if name.startswith("arrays/")]  # fmt: skip
+    assert sum(len(array) == 3 and array.dtype == NODE for array in arrays) == 3
+    again = [point.model.model for point in unpack_curve(data)[0].points]
+    assert again[0].rungs[0] is again[1].rungs[0] is again[2].rungs[0]
+    assert again[0].rungs[1] is again[2].rungs[1] is not again[1].rungs[1]
+    assert again[1].rungs[1].nodes["threshold"][0] == 2.0
+    assert np.shares_memory(again[1].rungs[1].values, again[0].rungs[0].values)
+    assert pack_curve(unpack_curve(data)[0]) == data
+
+
+def test_a_curve_of_another_format_is_refused() -> None:
+    data = changed(pack_curve(curve(point(0, 0.5))), with_figures(lambda f: f.update(thrifty=2)))
+    with pytest.raises(BundleError, match="not a curve of format 3"):
+        unpack_curve(data)
+
+
+def entry_of(figures, size):
+    return next(e for e in figures["model_arrays"].values() if e["shape"] == [size])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (with_figures(lambda f: f.pop("settings")), "settings"),
+        (with_figures(lambda f: f.update(model_arrays=None)), "do not fit"),
+        (with_figures(lambda f: f["model_arrays"].popitem()), "does not list 'arrays/"),
+        (with_figures(lambda f: f["model_arrays"].update(x={})), "digest, a dtype and a shape"),
+        (with_figures(lambda f: entry_of(f, 3).update(shape=[2**40])), "dtype and shape"),
+        (with_figures(lambda f: entry_of(f, 3).update(shape=[-3])), "out of range"),
+        (with_figures(lambda f: entry_of(f, 3).update(dtype="|O")), "not allowed"),
+        (with_figures(lambda f: f["points"].append(f["points"][0])), "lacks 'models/1.json'"),
+        (with_figures(lambda f: f["arrays"]["bills"].update(shape=[2**40, 20])), "dtype and shape"),
+        (with_model(lambda h: h["arrays"].update({"0/nodes": "0" * 64})), "do not fit"),
+        (with_model(lambda h: h["arrays"].update({"../x": h["arrays"]["limits"]})), "plain words"),
+        (with_model(lambda h: h["arrays"].update(x=h["arrays"]["limits"])), "belong to no part"),
+        (with_model(lambda h: h.update(arrays=3)), "do not fit"),
+        (with_model(lambda h: h.update(kind="oracle")), "no model of kind 'oracle'"),
+        (lambda members: members.update({"models/0.json": b"[]"}), "do not fit"),
+        (lambda members: members.update(extra=b""), "does not list 'extra'"),
+    ],
+)
+def test_a_sealed_curve_that_lies_is_refused(change, words) -> None:
+    data = pack_curve(curve(point(0, 0.5, model=ladder(stump(0.0), stump(1.0)))))
+    with pytest.raises(BundleError, match=words):
+        unpack_curve(changed(data, change))
+
+
+def test_an_array_under_the_name_of_another_is_refused() -> None:
+    def swap(members):
+        one, other = [name for name in members if name.startswith("arrays/")
+                      and len(members[name]) == len(pack_array(stump(0.0).nodes))][:2]  # fmt: skip
+        members[one], members[other] = members[other], members[one]
+
+    data = pack_curve(curve(point(0, 0.5, model=ladder(stump(0.0), stump(1.0)))))
+    with pytest.raises(BundleError, match="digest differs"):
+        unpack_curve(changed(data, swap))
+
+
+def test_a_small_file_cannot_describe_endless_models(monkeypatch) -> None:
+    # Each ladder has other thresholds, so none is equal to another.
+    models = [
+        Predictor(Stages.of([stump(0.0)], thresholds=[k]), MODEL.schema, MODEL.prices)
+        for k in range(9)
+    ]
+    data = pack_curve(curve(*(point(k, 0.5, model=model) for k, model in enumerate(models))))
+    once = sum(array.nbytes for array in stump(0.0).state()[1].values())
+    monkeypatch.setattr("thrifty.frontier.curve_file.MAX_MODELS", once + 9 * 8)
+    assert len(unpack_curve(data)[0].points) == 9
+    monkeypatch.setattr("thrifty.frontier.curve_file.MAX_MODELS", once + 8 * 8)
+    with pytest.raises(BundleError, match="too large together"):
         unpack_curve(data)

@@ -11,7 +11,7 @@ from forests import Shape, draw_forest, draw_table
 
 from thrifty.errors import BundleError
 from thrifty.model import Blend, Forest, OneVsRest, ShortCircuit
-from thrifty.model.base import MAX_DEPTH, pack, sealed, unpack
+from thrifty.model.base import MAX_DEPTH, pack, sealed, shared_parts, unpack
 
 
 def test_a_sealed_array_is_a_contiguous_view_that_cannot_be_written_to():
@@ -84,3 +84,20 @@ def test_deep_nesting_is_refused_before_it_is_followed():
         plains = [{"kind": "forest", "model": {"parts": plains}}]
     with pytest.raises(BundleError, match="deep"):
         unpack(plains, {})
+
+
+def test_equal_parts_are_built_once_where_they_are_shared():
+    one, other = (draw_forest(np.random.default_rng(k), Shape.of("sigmoid")) for k in range(2))
+    plains, arrays = pack([OneVsRest.of([one] * 3), one])
+    with shared_parts(max_bytes=10**6):
+        machine, forest = unpack(plains, arrays)
+        assert len({id(part) for part in machine.parts}) == 1 and machine.parts[0] is forest
+        assert unpack(*pack([other]))[0] is not forest
+    assert len({id(part) for part in unpack(plains, arrays)[0].parts}) == 3
+
+
+def test_parts_with_other_plain_values_are_not_equal():
+    plains, arrays = pack([Forest.constant([0.5], "sum", n_features=k) for k in (3, 4)])
+    same = {name: arrays["0/" + name.partition("/")[2]] for name in arrays}
+    with shared_parts(max_bytes=10**6):
+        assert [part.n_features for part in unpack(plains, same)] == [3, 4]

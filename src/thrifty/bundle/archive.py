@@ -32,6 +32,7 @@ __all__ = [
     "array_size",
     "pack_array",
     "pack_members",
+    "read_array",
     "seal",
     "unpack_array",
 ]
@@ -41,6 +42,7 @@ __all__ = [
 MAX_DEFLATED = 64 * 2**20
 MAX_DIRECTORY = 2**20
 MAX_FILE = 2**31 - 1
+MAX_MEMBERS = 2**16 - 1  # of a zip
 TOO_LARGE = "a model file has at most 2 GiB"
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 ZIP_START = b"PK\x03\x04"
@@ -70,6 +72,8 @@ def pack_members(members: Mapping[str, bytes]) -> bytes:
     total = sum(map(len, members.values()))
     if total > MAX_FILE:
         raise BundleError(TOO_LARGE)
+    if len(members) > MAX_MEMBERS:
+        raise BundleError(f"a file has at most {MAX_MEMBERS} members, got {len(members)}")
     method = zipfile.ZIP_DEFLATED if total <= MAX_DEFLATED else zipfile.ZIP_STORED
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method, allowZip64=False) as zipped:
@@ -94,6 +98,8 @@ class Archive:
     ----------
     data : bytes
         The whole file.
+    max_directory : int
+        Largest size of the zip's directory, in bytes.
 
     Raises
     ------
@@ -101,7 +107,7 @@ class Archive:
         If `data` is not a sealed zip, is damaged, or would unpack to far more than its size.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, max_directory: int = MAX_DIRECTORY) -> None:
         if not data.startswith(ZIP_START):
             raise BundleError("this is not a Thrifty model file")
         end = len(data) - END_RECORD.size - SEAL_SIZE
@@ -112,7 +118,7 @@ class Archive:
         # A large directory would take zipfile long to read, and a zip64 one may be elsewhere.
         *_, directory_size, _, comment_size = END_RECORD.unpack_from(data, end)
         zip64 = data.startswith(ZIP64_LOCATOR, max(0, end - ZIP64_LOCATOR_SIZE))
-        if directory_size > MAX_DIRECTORY or comment_size != SEAL_SIZE or zip64:
+        if directory_size > max_directory or comment_size != SEAL_SIZE or zip64:
             raise BundleError("the file's directory is not one that Thrifty writes")
         with _as_damage():
             self._zip = zipfile.ZipFile(io.BytesIO(data))
@@ -197,6 +203,14 @@ def unpack_array(name: str, entry: dict[str, Any], data: bytes) -> NDArray[Any]:
     if dtype == "|b1" and array.size and array.view(np.uint8).max() > 1:
         raise BundleError(f"array {name!r} holds a boolean that is neither true nor false")
     return array
+
+
+def read_array(members: Archive, member: str, name: str, entry: dict[str, Any]) -> NDArray[Any]:
+    """Read the array that `entry` describes, after its size; messages call it `name`."""
+    size = array_size(name, entry)
+    if members.size(member) != size:
+        raise BundleError(f"array {name!r} does not have the dtype and shape of its entry")
+    return unpack_array(name, entry, members.read(member, size))
 
 
 def _digest(data: bytes) -> bytes:

@@ -18,22 +18,35 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.bundle import archive
-from thrifty.bundle.archive import Archive, array_entry, array_size, pack_array, unpack_array
+from thrifty.bundle.archive import Archive, array_entry, pack_array
 from thrifty.bundle.predictor import Predictor, build_classes, plain_classes
 from thrifty.bundle.schema import Schema
 from thrifty.costs.bound import BoundPrices
 from thrifty.errors import BundleError, DataError
 from thrifty.files import write_whole
 
-__all__ = ["audit_header", "describe", "load", "pack", "parse_json", "save", "unpack"]
+__all__ = [
+    "MAX_HEADER",
+    "audit_header",
+    "build_predictor",
+    "describe",
+    "dump_header",
+    "load",
+    "pack",
+    "parse_json",
+    "plain_header",
+    "save",
+    "unpack",
+]
 
 FORMAT = 1
 """The format that this version writes, and the newest that it reads."""
@@ -140,14 +153,21 @@ def pack(predictor: Predictor) -> bytes:
     DataError
         If the knob or the provenance cannot be written as JSON.
     """
-    plain, arrays = predictor.model.state()
+    header, arrays = plain_header(predictor)
     entries, members = {}, {}
     for name in sorted(arrays):
-        _check_array_name(name)
-        array = np.asarray(arrays[name])
-        data = pack_array(array)
+        data = pack_array(arrays[name])
         members[f"arrays/{name}.npy"] = data
-        entries[name] = array_entry(array, data)
+        entries[name] = array_entry(arrays[name], data)
+    text = dump_header({**header, "arrays": entries}, indent=1)
+    return archive.pack_members({HEADER: text, **members})
+
+
+def plain_header(predictor: Predictor) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header of a model file without its list of arrays, and the arrays by name."""
+    plain, arrays = predictor.model.state()
+    for name in arrays:
+        _check_array_name(name)
     header = {
         "thrifty": FORMAT,
         "needs": NEEDS,
@@ -158,8 +178,18 @@ def pack(predictor: Predictor) -> bytes:
         "prices": predictor.prices.plain(),
         "knob": predictor.knob,
         "provenance": predictor.provenance,
-        "arrays": entries,
     }
+    return header, {name: np.asarray(array) for name, array in arrays.items()}
+
+
+def dump_header(header: Mapping[str, Any], indent: int | None = None) -> bytes:
+    """Write a header as JSON.
+
+    Raises
+    ------
+    DataError
+        If it holds what JSON cannot express, or is too large to be read again.
+    """
 
     def as_scalar(value: Any) -> Any:
         if isinstance(value, np.generic):
@@ -167,12 +197,12 @@ def pack(predictor: Predictor) -> bytes:
         raise TypeError(f"{value!r} is of type {type(value).__name__}")
 
     try:
-        text = json.dumps(header, sort_keys=True, allow_nan=False, indent=1, default=as_scalar)
+        text = json.dumps(header, sort_keys=True, allow_nan=False, indent=indent, default=as_scalar)
     except (TypeError, ValueError) as error:
         raise DataError(f"a model file holds plain values only: {error}") from error
     if len(text) > MAX_HEADER:
         raise DataError(f"the header has {len(text)} bytes, at most {MAX_HEADER} fit")
-    return archive.pack_members({HEADER: text.encode("ascii"), **members})
+    return text.encode("ascii")
 
 
 def unpack(data: bytes) -> Predictor:
@@ -190,18 +220,21 @@ def unpack(data: bytes) -> Predictor:
         raise BundleError(f"the header does not list {member[:MAX_NAME]!r}")
     arrays = {}
     for name, entry in header["arrays"].items():
-        size = array_size(name, entry)
-        if members.size(member_of[name]) != size:
-            raise BundleError(f"array {name!r} does not have the dtype and shape of its entry")
-        arrays[name] = unpack_array(name, entry, members.read(member_of[name], size))
+        arrays[name] = archive.read_array(members, member_of[name], name, entry)
+    return build_predictor(header, arrays)
 
-    from thrifty.model import KINDS  # imported here because `describe` needs no model
 
-    kind = header["kind"]
-    if kind not in KINDS:
-        known = ", ".join(sorted(KINDS))
-        raise BundleError(f"there is no model of kind {kind[:MAX_NAME]!r}; the kinds are {known}")
-    model = KINDS[kind].build(header["model"], arrays)
+def build_predictor(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Predictor:
+    """Build the predictor that an audited header and its arrays describe.
+
+    Raises
+    ------
+    BundleError
+        If they do not make a model, or their parts do not match.
+    """
+    from thrifty.model.base import build_part  # imported here because `describe` needs no model
+
+    model = build_part(header["kind"], header["model"], arrays)
     schema, prices = Schema.build(header["schema"]), BoundPrices.build(header["prices"])
     classes = build_classes(header["classes"])
     try:

@@ -6,6 +6,7 @@ neither pandas nor scikit-learn.
 
 from __future__ import annotations
 
+from thrifty.data.acquisition import context_blocks, cube, switched_logits
 from thrifty.data.folder import load, names
 from thrifty.data.plane import four_clusters, ring, synthetic_1
 from thrifty.data.puzzles import binary_points, noisy_xor, quadrants
@@ -16,6 +17,8 @@ __all__ = [
     "Table",
     "binary_points",
     "breast_cancer",
+    "context_blocks",
+    "cube",
     "diabetes",
     "digits",
     "four_clusters",
@@ -24,6 +27,7 @@ __all__ = [
     "noisy_xor",
     "quadrants",
     "ring",
+    "switched_logits",
     "synthetic_1",
     "wine",
 ]

@@ -109,7 +109,7 @@ def digest_of_rows(
 
 
 MANIFEST = "manifest.json"
-FORMAT = 2
+FORMAT = 3
 # What may differ from job to job of one folder; everything else must agree.
 OWN = ("name", "learner")
 

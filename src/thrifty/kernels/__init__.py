@@ -15,6 +15,8 @@ Arrays with one role are the fields of a class, and its docstring explains them.
 `growth`, `hist_tree`            boosted trees with feature prices: the records; growing best-first
 `node_rows`, `minimax`           BudgetRF: the rows of a node; the least impurity of the worse child
 `growing_tree`, `deep_tree`      BudgetRF: splitting a node; growing a tree
+`bagged_rows`, `random_cuts`     extra-trees: the rows of a bag; cuts that are drawn
+`extra_tree`                     extra-trees: growing a tree; answers for the rows out of the bag
 `descent`, `binned_descent`      scoring a forest, whole or until settled; following a new tree
 `nearest`, `neighbors`           FMCC: the nearest rows; buying features by them
 `products`                       products and distances of rows and vectors, in a fixed order

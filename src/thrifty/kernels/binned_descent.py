@@ -1,10 +1,10 @@
-"""Send binned rows down a tree that has just been grown: leaves, used features, sums of leaves."""
+"""Send binned rows down a tree that has just been grown: leaves and used features."""
 
 from __future__ import annotations
 
 import cython
 
-__all__ = ["add_leaves", "follow"]
+__all__ = ["follow"]
 
 
 def follow(
@@ -35,19 +35,3 @@ def follow(
             news[count] = row
             count += new
     return count
-
-
-def add_leaves(
-    values: cython.const[cython.double][:, ::1],
-    leaves: cython.const[cython.int][::1],
-    sums: cython.double[:, ::1],
-    counts: cython.double[::1],
-) -> None:
-    """Add the values of the leaf of each row to its sums, and 1 to its count, unless it is -1."""
-    with cython.nogil:
-        for row in range(leaves.shape[0]):
-            leaf = leaves[row]
-            if leaf >= 0:
-                counts[row] += 1.0
-                for k in range(values.shape[1]):
-                    sums[row, k] += values[leaf, k]

@@ -12,6 +12,7 @@ and scoring need only NumPy and the compiled kernels of Thrifty.
 - ``stages``: `Stages`, a ladder of models that a row climbs until it is certain.
 - ``average``: `Average`, a weighted average of models whose features are bought all at once.
 - ``branch``: `Branch`, a split on one feature with a model on each side.
+- ``policy``: `Policy`, which chooses the next purchase of each row from the values seen so far.
 - ``blend``: `Blend`, two models with a choice for each row, so that a budget is spent exactly.
 - ``linear_tree``: `LinearTree`, trees and cascades of linear models.
 - ``sequential``: `Neighbors` and `LocalGaussians`, which buy one feature at a time.
@@ -41,6 +42,7 @@ from thrifty.model.kernel_machine import KernelMachine
 from thrifty.model.leaf_gate import LeafGate
 from thrifty.model.linear_tree import LinearTree
 from thrifty.model.one_vs_rest import OneVsRest
+from thrifty.model.policy import Policy
 from thrifty.model.sequential import LocalGaussians, Neighbors
 from thrifty.model.short_circuit.short_circuit import ShortCircuit
 from thrifty.model.stages import Stages
@@ -62,6 +64,7 @@ __all__ = [
     "LocalGaussians",
     "Neighbors",
     "OneVsRest",
+    "Policy",
     "ShortCircuit",
     "Stages",
     "Walk",
@@ -87,5 +90,6 @@ KINDS: dict[str, type[Frozen]] = {
         CallResult,
         LeafGate,
         EdgeCloud,
+        Policy,
     )
 }

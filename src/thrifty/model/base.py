@@ -9,8 +9,11 @@ A model may contain models. `pack` flattens their states into one, as a model fi
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Self
 
@@ -20,7 +23,7 @@ from numpy.typing import NDArray
 from thrifty.errors import BundleError
 from thrifty.model.path_bounds import PathBounds
 
-__all__ = ["Frozen", "Price", "Walk", "pack", "sealed", "unpack"]
+__all__ = ["Frozen", "Price", "Walk", "build_part", "pack", "sealed", "shared_parts", "unpack"]
 
 # What a feature, given by its position, would cost now. Walks order their requests by it. A model
 # never knows the prices, so whoever starts the walk passes this function in.
@@ -183,8 +186,6 @@ def unpack(plains: Any, arrays: Mapping[str, NDArray[Any]]) -> list[Frozen]:
     BundleError
         If a part is of no known kind, an array belongs to no part, or a part is not sound.
     """
-    from thrifty.model import KINDS  # here, as the kinds themselves import this module
-
     if not isinstance(plains, list) or not all(
         isinstance(part, dict)
         and part.keys() == {"kind", "model"}
@@ -205,12 +206,83 @@ def unpack(plains: Any, arrays: Mapping[str, NDArray[Any]]) -> list[Frozen]:
             unknown.append(name)
     if unknown:
         raise BundleError(f"arrays that belong to no part of the model: {sorted(unknown)[:5]}")
-    parts = []
-    for part, own in zip(plains, arrays_of.values(), strict=True):
-        if part["kind"] not in KINDS:
-            raise BundleError(f"there is no model of kind {part['kind'][:200]!r}")
-        parts.append(KINDS[part["kind"]].build(part["model"], own))
-    return parts
+    described = zip(plains, arrays_of.values(), strict=True)
+    return [build_part(part["kind"], part["model"], own) for part, own in described]
+
+
+def build_part(kind: str, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Frozen:
+    """Check and build one model; the same one again if `shared_parts` has seen it.
+
+    Raises
+    ------
+    BundleError
+        If there is no such kind, or the model is not sound.
+    """
+    from thrifty.model import KINDS  # here, as the kinds themselves import this module
+
+    if kind not in KINDS:
+        known = ", ".join(sorted(KINDS))
+        raise BundleError(f"there is no model of kind {kind[:200]!r}; the kinds are {known}")
+    seen = _SEEN_PARTS.get()
+    if seen is None:
+        return KINDS[kind].build(plain, arrays)
+    return seen.build(kind, plain, arrays)
+
+
+@contextmanager
+def shared_parts(max_bytes: int) -> Iterator[None]:
+    """Within this context, equal parts of models are checked and built once, and are one object.
+
+    Parts are equal if they are of one kind, with the same plain values and the very same arrays.
+
+    Parameters
+    ----------
+    max_bytes : int
+        A BundleError is raised once the arrays of all parts built have more bytes together: arrays
+        may be shared, so a small file could describe any number of large models.
+
+    Examples
+    --------
+    >>> from thrifty.model import Forest
+    >>> from thrifty.model.base import pack, shared_parts, unpack
+    >>> plains, arrays = pack([Forest.constant([2.5], "sum", n_features=3)])
+    >>> with shared_parts(max_bytes=1000):
+    ...     unpack(plains, arrays)[0] is unpack(plains, arrays)[0]
+    True
+    """
+    token = _SEEN_PARTS.set(_SeenParts(max_bytes))
+    try:
+        yield
+    finally:
+        _SEEN_PARTS.reset(token)
+
+
+class _SeenParts:
+    """Builds parts, and keeps them by what they were built from."""
+
+    def __init__(self, bytes_left: int) -> None:
+        self._bytes_left = bytes_left
+        # The arrays are kept too: as long as they live, their ids are theirs.
+        self._known: dict[object, tuple[Frozen, list[NDArray[Any]]]] = {}
+
+    def build(
+        self, kind: str, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> Frozen:
+        """Return the part; build it if it is new."""
+        from thrifty.model import KINDS
+
+        places = tuple((name, id(arrays[name])) for name in sorted(arrays))
+        key = kind, json.dumps(plain, sort_keys=True), places
+        if key not in self._known:
+            # Those of parts within this one, which have a path as name, are counted there.
+            self._bytes_left -= sum(a.nbytes for name, a in arrays.items() if "/" not in name)
+            if self._bytes_left < 0:
+                raise BundleError("the models are too large together")
+            self._known[key] = KINDS[kind].build(plain, arrays), list(arrays.values())
+        return self._known[key][0]
+
+
+_SEEN_PARTS: ContextVar[_SeenParts | None] = ContextVar("_SEEN_PARTS", default=None)
 
 
 def _depth(plain: Any) -> int:

@@ -68,7 +68,7 @@ class DimensionTrees:
     @property
     def count(self) -> int:
         """Number of trees."""
-        return len(self.builder.nodes)
+        return len(self.builder.trees)
 
     def set_penalty(self, penalty: float) -> None:
         """Set the gain that one unit of price must bring from now on (lambda)."""

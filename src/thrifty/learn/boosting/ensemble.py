@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +13,7 @@ from thrifty.learn.boosting.grower import Grower, GrownTree
 from thrifty.learn.boosting.validation_tracker import ValidationTracker
 from thrifty.learn.losses import Loss
 from thrifty.model import Forest
-from thrifty.model.forest.nodes import CATEGORICAL, MISSING_LEFT, NODE, empty_nodes
+from thrifty.model.forest.nodes import CATEGORICAL, MISSING_LEFT, empty_nodes
 
 __all__ = ["Boosting", "ForestBuilder"]
 
@@ -91,6 +93,21 @@ class Boosting:
         return True
 
 
+class _KeptTree(NamedTuple):
+    """A tree as it was grown, by node: see `GrownTree`.
+
+    `missing_left` (nodes,) says where missing values go, `subsets` (categorical splits, 256) which
+    codes go left, and `values` (nodes, 1) or (nodes, k) what a node adds to its output, or to each.
+    """
+
+    left: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    cut: NDArray[np.int32]
+    missing_left: NDArray[np.uint8]
+    subsets: NDArray[np.uint8]
+    values: NDArray[np.float64]
+
+
 class ForestBuilder:
     """Collect grown trees and freeze them into a forest.
 
@@ -102,53 +119,63 @@ class ForestBuilder:
 
     def __init__(self, binned: Binned) -> None:
         self.binned = binned
-        self.nodes: list[NDArray[np.void]] = []
-        self.values: list[NDArray[np.float64]] = []
+        self.trees: list[_KeptTree] = []
         self.outputs: list[int] = []
-        self.subsets: list[NDArray[np.uint64]] = []
-        self.size = 0
+        self._has_categories = bool(binned.categorical.any())
 
     def add(self, tree: GrownTree, values: NDArray[np.float64], output: int) -> None:
-        """Copy a grown tree whose nodes add `values` to one output."""
-        count = len(tree.left)
-        nodes = empty_nodes(count)
-        nodes["child"] += self.size
-        split = np.flatnonzero(tree.left >= 0)
-        feature = tree.feature[split]
-        nodes["child"][split] = tree.left[split] + self.size
-        nodes["threshold"][split] = self.binned.uppers[feature, tree.cut[split]]
-        missing_left = tree.goes_left[split, MISSING] > 0
-        nodes["feature"][split] = feature | np.where(missing_left, MISSING_LEFT, 0)
-        for node in split[self.binned.categorical[feature]]:
-            nodes["feature"][node] |= CATEGORICAL
-            nodes["threshold"][node] = len(self.subsets)
-            codes = tree.goes_left[node].copy()
-            codes[MISSING] = 0  # MISSING_LEFT says where missing values go
-            packed = np.packbits(codes, bitorder="little").view("<u8")
-            self.subsets.append(packed.astype(np.uint64))
-        self.nodes.append(nodes)
-        self.values.append(values[:count, np.newaxis])
+        """Copy a grown tree whose nodes add `values` to one output, or (nodes, k) to each."""
+        subsets = tree.goes_left[:0]
+        if self._has_categories:
+            split = np.flatnonzero(tree.left >= 0)
+            subsets = tree.goes_left[split[self.binned.categorical[tree.feature[split]]]]
+        # Small copies: nodes are made when all trees are there, as on small tables a few calls of
+        # NumPy take longer than it takes to grow a tree.
+        kept = _KeptTree(
+            tree.left.copy(), tree.feature.copy(), tree.cut.copy(),
+            tree.goes_left[:, MISSING].copy(), subsets, values.reshape(len(values), -1),
+        )  # fmt: skip
+        self.trees.append(kept)
         self.outputs.append(output)
-        self.size += count
 
     def drop(self, trees: int) -> None:
         """Remove the last `trees` trees."""
-        self.size -= sum(len(nodes) for nodes in self.nodes[-trees:])
-        for column in (self.nodes, self.values, self.outputs):
-            del column[-trees:]
+        del self.trees[-trees:], self.outputs[-trees:]
 
     def freeze(self, base: NDArray[np.float64], link: str) -> Forest:
         """Return the forest of all trees so far; `base` (k,) is where the outputs start."""
-        sizes = [len(nodes) for nodes in self.nodes]
-        # Joined as plain bytes: NumPy would compare the fields of every record type.
-        plain = [part.view(f"V{NODE.itemsize}") for part in (empty_nodes(0), *self.nodes)]
+        none = np.empty(0, np.int32)
+        width = self.trees[0].values.shape[1] if self.trees else 1
+        empty = _KeptTree(
+            none, none, none, np.empty(0, np.uint8), np.empty((0, 256), np.uint8),
+            np.empty((0, width)),
+        )  # fmt: skip
+        left, feature, cut, missing_left, subsets, values = (
+            np.concatenate(part) for part in zip(empty, *self.trees, strict=True)
+        )
+        sizes = np.array([len(tree.left) for tree in self.trees], dtype=np.int64)
+        roots = np.cumsum(sizes) - sizes
+        split = np.flatnonzero(left >= 0)
+        feature = feature[split]
+        by_subset = self.binned.categorical[feature]
+        nodes = empty_nodes(len(left))
+        nodes["child"][split] = (left + np.repeat(roots, sizes))[split]
+        threshold = self.binned.uppers[feature, cut[split]]
+        threshold[by_subset] = np.arange(len(subsets))
+        nodes["threshold"][split] = threshold
+        nodes["feature"][split] = (
+            feature
+            | np.where(missing_left[split] > 0, MISSING_LEFT, 0)
+            | np.where(by_subset, CATEGORICAL, 0)
+        )
+        subsets[:, MISSING] = 0  # MISSING_LEFT says where missing values go
         return Forest(
-            nodes=np.concatenate(plain).view(NODE),
-            values=np.concatenate([np.empty((0, 1)), *self.values]),
-            roots=np.cumsum([0, *sizes], dtype=np.int64)[:-1],
+            nodes=nodes,
+            values=values,
+            roots=roots,
             outputs=np.array(self.outputs, dtype=np.int64),
             base=base,
             link=link,
             n_features=len(self.binned.bins),
-            subsets=np.array(self.subsets, dtype=np.uint64).reshape(-1, 4),
+            subsets=np.packbits(subsets, axis=1, bitorder="little").view("<u8").astype(np.uint64),
         )

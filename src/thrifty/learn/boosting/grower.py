@@ -7,9 +7,9 @@ pay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from functools import partial
-from typing import Self
+import math
+from functools import cached_property, partial
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,12 @@ __all__ = ["Grower", "GrownTree"]
 
 # Below this many bin updates, a node is expanded at once: handing it to threads would cost more.
 INLINE_WORK = 1 << 17
+ALL_INLINE = (1 << 63) - 1
 # A split must gain more than this share of all there is to gain: rounding is no gain.
 SMALLEST_GAIN = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class GrownTree:
+class GrownTree(NamedTuple):
     """A tree as it was grown, by node; siblings are neighbors, and node 0 is the root.
 
     Attributes
@@ -76,8 +76,8 @@ class GrownTree:
 
     def trim(self, nodes: int) -> Self:
         """Return a view of the first `nodes` nodes."""
-        by_node = (f.name for f in fields(self) if f.name != "rows")
-        return replace(self, **{name: getattr(self, name)[:nodes] for name in by_node})
+        *by_node, rows = self
+        return type(self)(*[each[:nodes] for each in by_node], rows)  # type: ignore[arg-type]
 
 
 class Grower:
@@ -130,15 +130,19 @@ class Grower:
         """
         growth, features = self._start(target, self.features)
         # One thread expands everything inline; more of them share the features of large nodes.
-        inline = INLINE_WORK if thread_count() > 1 else np.iinfo(np.int64).max
-        shares = _feature_blocks(features)
-        parent = -1
-        while True:
-            run(partial(expand, growth, parent), shares)
-            parent = advance(growth, inline)
-            if parent < 0:
-                self.grown = self._room.trim(self._tree.nodes)
-                return self.grown
+        if thread_count() == 1:
+            expand(growth, -1, 0, features)
+            advance(growth, ALL_INLINE)
+        else:
+            shares = _feature_blocks(features)
+            parent = -1
+            while True:
+                run(partial(expand, growth, parent), shares)
+                parent = advance(growth, INLINE_WORK)
+                if parent < 0:
+                    break
+        self.grown = self._room.trim(self._tree.nodes)
+        return self.grown
 
     def gains(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the gain of the best split of all rows on each feature, (d,); buy nothing.
@@ -177,33 +181,43 @@ class Grower:
         quanta, units = quantize(target, self.weight)
         each_pays = purchases.charge == "example"
         charge = 2.0 * self.penalty * (units[1] if each_pays else self.total_weight)
-        own = prices.own * charge
         weighted = target if self.weight is None else target * self.weight
         largest_gain = float(np.sum(weighted * target))
         if features is None and each_pays:
-            features = np.arange(len(own))
+            features = np.arange(len(prices.own))
         elif features is None:
             # What is neither bought nor cheaper than all there is to gain will not be used.
-            features = np.flatnonzero((purchases.features > 0) | (own < largest_gain))
+            cheap = prices.own * charge < largest_gain
+            features = np.flatnonzero((purchases.features > 0) | cheap)
         # In quanta of weight: never zero, and at most beyond all rows.
-        lightest_leaf = max(1, int(min(np.ceil(self.min_samples_leaf / units[1]), 2.0**62)))
+        lightest_leaf = max(1, int(min(math.ceil(self.min_samples_leaf / units[1]), 2.0**62)))
         growth = Growth(
             self._table,
             Targets(quanta, units, self._ordered),
             self._tree,
             Candidates(*self._candidates, features),
-            Prices(
-                own, prices.shared * charge, prices.group, purchases.due() * charge,
-                purchases.features, purchases.paid, purchases.group_paid,
-                _unpaid_weight(purchases.paid, quanta),
-                _unpaid_weight(purchases.group_paid, quanta), *self._unpaid,
-            ),
+            self._free if charge == 0 and not each_pays else self._charged(charge, quanta),
             self.max_depth,
             lightest_leaf,
             SMALLEST_GAIN * largest_gain,
-        )  # fmt: skip
+        )
         plant(growth)
         return growth, len(features)
+
+    def _charged(self, charge: float, quanta: NDArray[np.int64]) -> Prices:
+        """Return the present prices, times `charge`."""
+        purchases, prices = self.purchases, self.purchases.prices
+        return Prices(
+            prices.own * charge, prices.shared * charge, prices.group, purchases.due() * charge,
+            purchases.features, purchases.paid, purchases.group_paid,
+            _unpaid_weight(purchases.paid, quanta), _unpaid_weight(purchases.group_paid, quanta),
+            *self._unpaid,
+        )  # fmt: skip
+
+    @cached_property
+    def _free(self) -> Prices:
+        """Prices while nothing costs anything: the same for all trees."""
+        return self._charged(0.0, np.empty((0, 0), np.int64))
 
     def _allocate(self, max_leaves: int | None) -> None:
         """Allocate the arrays that every tree of this grower uses."""

@@ -1,6 +1,6 @@
 """Ladders: models on nested sets of features, climbed as long as the next rung pays off.
 
-`Ladder._fit_ladder` has all the steps. The estimators differ in the loss of a row that stops, and
+`Ladder._fit_ladders` has all the steps. The estimators differ in the loss of a row that stops, and
 in where its uncertainty comes from.
 """
 
@@ -8,22 +8,30 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from thrifty.costs import Prices
+from thrifty.costs import BoundPrices, Prices
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PricedEstimator
 from thrifty.learn.crossfit import CrossFit
 from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.learn.ladder.branching import find_split
 from thrifty.learn.ladder.feature_order import price_of
 from thrifty.learn.ladder.rows import LadderRows, groups_of
-from thrifty.learn.ladder.rungs import Rung, RungSettings, fit_rungs
-from thrifty.learn.ladder.stopping import FittedLadder, StoppingEvidence, rung_bills
+from thrifty.learn.ladder.rungs import Rung, RungSettings, fit_rungs, prior_scores
+from thrifty.learn.ladder.stopping import (
+    FittedBranches,
+    FittedLadder,
+    Plan,
+    StoppingEvidence,
+    rung_bills,
+)
 from thrifty.learn.point import Point, ValidationOutputs
 from thrifty.model import Forest
 
@@ -42,6 +50,17 @@ EFFORTS = {
 MANY_CELLS = 3_000_000
 # On low budgets it may pay to send every row to the first or second rung, however certain it is.
 STARTS = (0, 1, 2)
+
+
+# Standard errors that a split must gain: at the root, and below it.
+BRANCH_ERRORS = (3.0, 2.0)
+
+
+class FittedLadders(NamedTuple):
+    """The rows, and the plain ladder, followed by its branches if there are any."""
+
+    rows: LadderRows
+    ladders: list[FittedLadder | FittedBranches]
 
 
 class Ladder(PricedEstimator):
@@ -100,50 +119,125 @@ class Ladder(PricedEstimator):
         return CrossFit.draw(train.y, groups_of(train), self.folds, repeats, random)
 
     def _fit(self, train: TrainingSet, validation: ValidationSet | None) -> Self:
-        """Fit the ladder, and freeze the model at the cost weight `penalty`."""
-        ladder = self._fit_ladder(train, validation)
-        model = ladder.model(ladder.thresholds(self.penalty))
+        """Fit the ladder, and freeze the model at the cost weight `penalty`.
+
+        Of the plain ladder and its branches, the one with the least cost on the evidence is taken.
+        """
+        fitted = self._fit_ladders(train, validation)
+        plans = [ladder.plan(self.penalty) for ladder in fitted.ladders]
+        costs = [
+            np.average(
+                self._stopping_loss(plan.outputs.scores, fitted.rows.evidence_y)
+                + self.penalty * plan.outputs.bills,
+                weights=fitted.rows.evidence_weight,
+            )
+            for plan in plans
+        ]
+        model = plans[int(np.argmin(costs))].model
         self._predictor = self._predictor_of(model, train, {"penalty": float(self.penalty)})
         return self
 
     def _path(self, train: TrainingSet, validation: ValidationSet | None) -> Iterator[Point]:
         """Yield operating points, cheapest first; the constant, at bill 0, is one of them."""
-        ladder = self._fit_ladder(train, validation)
+        plain, *branches = self._fit_ladders(train, validation).ladders
+        assert isinstance(plain, FittedLadder)
         measured = self.evidence(train) if validation is None else validation
-        settings: list[tuple[dict[str, Any], Floats]] = [
-            ({"rung": rung}, ladder.thresholds_of_rung(rung)) for rung in range(len(ladder.rungs))
+        plans: list[tuple[dict[str, Any], Plan]] = [
+            ({"rung": r}, plain.plan_of_rung(r)) for r in range(len(plain.rungs))
         ]
-        for start in STARTS[: len(ladder.rungs)]:
-            for cost_weight in ladder.evidence.cost_weights():
-                knob = {"penalty": cost_weight, "start": start}
-                settings.append((knob, ladder.thresholds(cost_weight, start)))
+        cost_weights = plain.evidence.cost_weights()
+        for number, ladder in enumerate((plain, *branches)):
+            for start in STARTS:
+                plans += [
+                    ({"branches": number, "start": start, "penalty": cost_weight},
+                     ladder.plan(cost_weight, start))
+                    for cost_weight in cost_weights
+                ]  # fmt: skip
         points: dict[bytes, Point] = {}
-        for knob, thresholds in settings:
+        for knob, plan in plans:
             # Several cost weights may lead to the same model, or to a rung by itself.
-            if thresholds.tobytes() not in points:
-                scores, bills = ladder.outputs(thresholds)
-                outputs = ValidationOutputs(scores[-len(measured) :], bills[-len(measured) :])
-                predictor = self._predictor_of(ladder.model(thresholds), train, knob)
-                point = Point.measure(predictor, measured, outputs)
-                points[thresholds.tobytes()] = point
+            if plan.key not in points:
+                outputs = ValidationOutputs(*(each[-len(measured) :] for each in plan.outputs))
+                predictor = self._predictor_of(plan.model, train, knob)
+                points[plan.key] = Point.measure(predictor, measured, outputs)
         # Stable: of points with equal bills, the constant comes first.
         return iter(sorted(points.values(), key=lambda point: point.bill))
 
-    def _fit_ladder(self, train: TrainingSet, validation: ValidationSet | None) -> FittedLadder:
-        """Fit the rungs, then gather what the stopping thresholds are chosen by."""
+    def _fit_ladders(self, train: TrainingSet, validation: ValidationSet | None) -> FittedLadders:
+        """Fit the plain ladder and, where a feature says which others matter, its branches."""
         crossfit = self._divide(train)
         self._divided = len(train), crossfit
         random = np.random.RandomState(check_random_state(self.random_state).randint(2**31))
         rows = LadderRows.of(train, validation, crossfit, random)
         rungs = fit_rungs(rows, EFFORTS[self.effort], random)
-        if self.cap is not None:
-            rungs = [rung for rung in rungs if price_of(rung.features, rows.prices) <= self.cap]
-        models, uncertainty = self._uncertainty(rows, rungs, random)
-        loss = [self._stopping_loss(rung.scores, rows.evidence_y) for rung in rungs]
-        bills = rung_bills(rungs, models, rows.prices)
+        plain = self._join_rungs(rows, rungs, train.prices, frozenset(), random)
+        branches = self._fit_branches(rows, plain, train.prices, frozenset(), random)
+        return FittedLadders(rows, [plain] if branches is None else [plain, branches])
+
+    def _fit_branches(
+        self,
+        rows: LadderRows,
+        common: FittedLadder,
+        prices: BoundPrices,
+        bought: frozenset[int],
+        random: np.random.RandomState,
+    ) -> FittedBranches | None:
+        """Split the rows and fit a ladder on each side; None if no split is worth it.
+
+        The rungs of the common ladder stay available on both sides: where a side has too few rows
+        for a better rung of its own, its rows climb on by them.
+        """
+        depth = len(bought)
+        if rows.task == "ranking" or depth >= len(BRANCH_ERRORS):
+            return None
+        split = find_split(rows, bought, BRANCH_ERRORS[depth], random)
+        if split is None:
+            return None
+        bought |= {split.feature}
+        goes_left = split.goes_left(rows.X)
+        sides: list[FittedLadder | FittedBranches] = []
+        for side in (goes_left, ~goes_left):
+            part = rows.take(side, _free(rows.prices, split.feature))
+            kept = side[rows.evidence]
+            rungs = fit_rungs(part, EFFORTS[self.effort], random)
+            rungs += [replace(rung, scores=rung.scores[kept]) for rung in common.rungs[1:]]
+            ladder = self._join_rungs(part, rungs, prices, bought, random)
+            sides.append(self._fit_branches(part, ladder, prices, bought, random) or ladder)
+        left, right = sides
+        return FittedBranches(split, left, right, goes_left[rows.evidence], prior_scores(rows))
+
+    def _join_rungs(
+        self,
+        rows: LadderRows,
+        rungs: Sequence[Rung],
+        prices: BoundPrices,
+        bought: frozenset[int],
+        random: np.random.RandomState,
+    ) -> FittedLadder:
+        """Join rungs to a ladder, cheapest first, with the evidence for stopping.
+
+        Rungs above the cap are left out, and so are those of other ladders that are no better than
+        a cheaper one.
+        """
+        weight = rows.evidence_weight
+        priced = [
+            (price_of(np.union1d(rung.features, sorted(bought)).astype(np.int64), prices), rung)
+            for rung in rungs
+        ]
+        cap = np.inf if self.cap is None else max(self.cap, priced[0][0])
+        kept: list[Rung] = []
+        least = np.inf
+        for price, rung in sorted(priced, key=lambda each: each[0]):
+            loss = np.average(self._stopping_loss(rung.scores, rows.evidence_y), weights=weight)
+            if price <= cap and (not bought or loss < least):
+                kept.append(rung)
+                least = min(least, float(loss))
+        models, uncertainty = self._uncertainty(rows, kept, random)
+        losses = np.array([self._stopping_loss(rung.scores, rows.evidence_y) for rung in kept])
+        bills = rung_bills(kept, models, prices, bought)
         bill = np.repeat(bills[:, np.newaxis], len(rows.evidence), axis=1)
-        evidence = StoppingEvidence(uncertainty, np.array(loss), bill, rows.evidence_weight)
-        return FittedLadder(rungs, models, rows.prices, evidence)
+        evidence = StoppingEvidence(uncertainty, losses, bill, weight)
+        return FittedLadder(kept, models, prices, evidence, bought)
 
     @abstractmethod
     def _stopping_loss(self, scores: Floats, y: NDArray[Any]) -> Floats:
@@ -154,3 +248,12 @@ class Ladder(PricedEstimator):
         self, rows: LadderRows, rungs: Sequence[Rung], random: np.random.RandomState
     ) -> tuple[list[Forest | None], Floats]:
         """Return an uncertainty model, or None, for each rung, and uncertainties (rungs, m)."""
+
+
+def _free(prices: BoundPrices, feature: int) -> BoundPrices:
+    """Return the prices once a feature is bought: it is free, and so is entry to its group."""
+    own, shared = prices.own.copy(), prices.shared.copy()
+    own[feature] = 0.0
+    if prices.group[feature] >= 0:
+        shared[prices.group[feature]] = 0.0
+    return replace(prices, own=own, shared=shared)

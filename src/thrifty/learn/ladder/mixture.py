@@ -25,10 +25,10 @@ __all__ = ["mix_parts"]
 
 Floats = NDArray[np.float64]
 
-# Weights are multiples of one tenth, before they are pulled toward equal weights as if by this many
-# rows.
+# Weights are multiples of one tenth, before they are pulled toward equal weights, as if by so many
+# rows. An error of a class says less than a distance, so classes need the stronger pull.
 STEPS = 10
-PULL_ROWS = 1000
+PULL_ROWS = {"classification": 1000, "regression": 30, "ranking": 1000}
 
 
 def mix_parts(
@@ -52,8 +52,8 @@ def mix_parts(
         scores = [apply_temperature(each, f) for each, f in zip(scores, factors, strict=True)]
     candidates = _weight_grid(len(parts))
     best = candidates[int(np.argmin(_losses(candidates, scores, rows)))]
-    n = len(rows.evidence)
-    weights = (n * best + PULL_ROWS / len(parts)) / (n + PULL_ROWS)
+    n, pull = len(rows.evidence), PULL_ROWS[rows.task]
+    weights = (n * best + pull / len(parts)) / (n + pull)
     reads = np.zeros(rows.X.shape[1], dtype=bool)
     reads[features] = True
     model = Average.of([part.model for part in parts], prior, weights, factors, reads)

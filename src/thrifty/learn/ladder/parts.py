@@ -104,15 +104,15 @@ class BoostedTrees:
 
 
 class _SamplingGrower(Grower):
-    """A grower that draws the features of each tree and sums up what each gains, in `gain` (d,)."""
+    """A grower that draws the features of each tree and sums up what each gains."""
 
     def sample_from(self, features: Features, seed: int) -> None:
         """Set the features that trees may read, and the seed that draws those of a tree."""
         self.allowed, self.random = features, np.random.RandomState(seed)
-        self.gain = np.zeros(len(self.binned.bins))
+        self._gains: list[tuple[NDArray[np.int32], Floats]] = []
 
     def grow(self, target: Floats) -> GrownTree:
-        """Grow a tree and add the gains of its splits to `gain`."""
+        """Grow a tree and keep the gains of its splits."""
         self.features = self.allowed
         if len(self.allowed) > FEATURES_PER_TREE:
             drawn = self.random.choice(len(self.allowed), FEATURES_PER_TREE, replace=False)
@@ -120,8 +120,14 @@ class _SamplingGrower(Grower):
         tree = super().grow(target)
         split = np.flatnonzero(tree.left >= 0)
         feature = tree.feature[split]
-        np.add.at(self.gain, feature, tree.gain[split, feature])
+        self._gains.append((feature, tree.gain[split, feature]))
         return tree
+
+    @property
+    def gain(self) -> Floats:
+        """What each feature has gained in all trees, (d,)."""
+        feature, gain = (np.concatenate(part) for part in zip(*self._gains, strict=True))
+        return np.bincount(feature, gain, len(self.binned.bins))
 
 
 class LightlyDampedLogLoss(LogLoss):

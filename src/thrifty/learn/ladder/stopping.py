@@ -3,7 +3,8 @@
 A row that stops on rung r costs its loss there, plus the cost weight times the bill of everything
 that it has read so far. From the top rung down, each threshold is the uncertainty at which two
 kinds of rows cost least together: those up to it, which stop, and those above it, which go on
-under the thresholds that have been found already.
+under the thresholds that have been found already. Branches are planned side by side, with a common
+cost weight.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
+from thrifty.learn.ladder.branching import Split
 from thrifty.learn.ladder.rungs import Rung
 from thrifty.learn.point import ValidationOutputs
-from thrifty.model import Forest, Frozen, Stages
+from thrifty.model import Branch, Forest, Frozen, Stages
 
-__all__ = ["FittedLadder", "StoppingEvidence", "rung_bills"]
+__all__ = ["FittedBranches", "FittedLadder", "Plan", "StoppingEvidence", "rung_bills"]
 
 Floats = NDArray[np.float64]
 
@@ -127,11 +130,21 @@ class StoppingEvidence:
         return ranking
 
 
+class Plan(NamedTuple):
+    """A frozen model, and what it does with the evidence.
+
+    `key` is equal for equal models of one fit; `outputs` are scores and bills of the evidence, by
+    models that have not seen it.
+    """
+
+    key: bytes
+    model: Frozen
+    outputs: ValidationOutputs
+
+
 @dataclass(frozen=True, eq=False)
 class FittedLadder:
     """Fitted rungs and the evidence for stopping: all that a model at any cost weight needs.
-
-    Thresholds are +inf from the top rung that any row reaches: equal models have equal thresholds.
 
     Parameters
     ----------
@@ -142,56 +155,95 @@ class FittedLadder:
     prices : BoundPrices
     evidence : StoppingEvidence
         What the rows would lose and pay on each rung.
+    bought : frozenset of int
+        Features that every row has bought before it gets to the ladder.
     """
 
     rungs: list[Rung]
     uncertainty_models: list[Forest | None]
     prices: BoundPrices
     evidence: StoppingEvidence
+    bought: frozenset[int] = frozenset()
 
     def thresholds(self, cost_weight: float, start: int = 0) -> Floats:
-        """Return the best thresholds at a cost weight, (rungs,), if no row stops below `start`."""
+        """Return the best thresholds at a cost weight, (rungs,), if no row stops below `start`.
+
+        They are +inf from the top rung that any row reaches: equal models have equal thresholds.
+        """
+        start = min(start, len(self.rungs) - 1)
         thresholds = np.full(len(self.rungs), -np.inf)
         thresholds[start:] = self.evidence.upward(start).thresholds(cost_weight)
         thresholds[_top(thresholds) :] = np.inf
         return thresholds
 
-    def thresholds_of_rung(self, rung: int) -> Floats:
-        """Return the thresholds at which every row stops on one rung, (rungs,)."""
+    def plan(self, cost_weight: float, start: int = 0) -> Plan:
+        """Return the best plan at a cost weight, if no row stops below rung `start`."""
+        return self._plan(self.thresholds(cost_weight, start))
+
+    def plan_of_rung(self, rung: int) -> Plan:
+        """Return the plan by which every row stops on one rung."""
         thresholds = np.full(len(self.rungs), np.inf)
         thresholds[:rung] = -np.inf
-        return thresholds
+        return self._plan(thresholds)
 
-    def model(self, thresholds: Floats) -> Frozen:
-        """Return the frozen model, without the rungs where no row stops."""
-        kept = self._kept(thresholds)
-        models: list[Frozen] = [self.rungs[r].model for r in kept]
-        if len(kept) == 1:
-            return models[0]
-        uncertainties = [self.uncertainty_models[r] for r in kept[:-1]]
-        return Stages.of(models, [*uncertainties, None], thresholds[kept])
-
-    def outputs(self, thresholds: Floats) -> ValidationOutputs:
-        """Return what `model` outputs for the evidence, by models that have not seen it."""
-        kept = self._kept(thresholds)
+    def _plan(self, thresholds: Floats) -> Plan:
+        """Freeze the model without the rungs where no row stops, and look up its outputs."""
+        kept = np.flatnonzero(thresholds[: _top(thresholds) + 1] > -np.inf)
+        rungs, models = [self.rungs[r] for r in kept], [self.uncertainty_models[r] for r in kept]
+        frozen: Frozen = rungs[0].model
+        if len(kept) > 1:
+            uncertainties = [*models[:-1], None]
+            frozen = Stages.of([rung.model for rung in rungs], uncertainties, thresholds[kept])
         climbs = self.evidence.uncertainty[kept] > thresholds[kept, np.newaxis]
         climbs[-1] = False
         stops = np.argmin(climbs, axis=0)
-        bills = rung_bills(
-            [self.rungs[r] for r in kept], [self.uncertainty_models[r] for r in kept], self.prices
-        )
-        scores = self.rungs[kept[0]].scores.copy()
-        for place, r in enumerate(kept[1:], start=1):
-            scores[stops == place] = self.rungs[r].scores[stops == place]
-        return ValidationOutputs(scores, bills[stops])
+        scores = rungs[0].scores.copy()
+        for place, rung in enumerate(rungs[1:], start=1):
+            scores[stops == place] = rung.scores[stops == place]
+        bills = rung_bills(rungs, models, self.prices, self.bought)[stops]
+        return Plan(thresholds.tobytes(), frozen, ValidationOutputs(scores, bills))
 
-    def _kept(self, thresholds: Floats) -> NDArray[np.intp]:
-        """Return the rungs where a row can stop."""
-        return np.flatnonzero(thresholds[: _top(thresholds) + 1] > -np.inf)
+
+@dataclass(frozen=True, eq=False)
+class FittedBranches:
+    """A split with a ladder, or further branches, on each side.
+
+    Parameters
+    ----------
+    split : Split
+    left, right : FittedLadder or FittedBranches
+    goes_left : bool array of shape (m,)
+        Which rows of the evidence go left.
+    prior : array of shape (K,) or (1,)
+        Scores before the split is known.
+    """
+
+    split: Split
+    left: FittedLadder | FittedBranches
+    right: FittedLadder | FittedBranches
+    goes_left: NDArray[np.bool_]
+    prior: Floats
+
+    def plan(self, cost_weight: float, start: int = 0) -> Plan:
+        """Join the plans of both sides at the same cost weight."""
+        left, right = (side.plan(cost_weight, start) for side in (self.left, self.right))
+        feature, threshold, code = self.split
+        codes = () if threshold is not None else (code,)
+        model = Branch.of(left.model, right.model, feature, self.prior, threshold, codes)
+        joined = []
+        for ours, theirs in zip(left.outputs, right.outputs, strict=True):
+            both = np.empty((len(self.goes_left), *ours.shape[1:]))
+            both[self.goes_left], both[~self.goes_left] = ours, theirs
+            joined.append(both)
+        key = b"|".join([repr(self.split).encode(), left.key, right.key])
+        return Plan(key, model, ValidationOutputs(*joined))
 
 
 def rung_bills(
-    rungs: Sequence[Rung], uncertainty_models: Sequence[Forest | None], prices: BoundPrices
+    rungs: Sequence[Rung],
+    uncertainty_models: Sequence[Forest | None],
+    prices: BoundPrices,
+    bought: frozenset[int] = frozenset(),
 ) -> Floats:
     """Return what a row has paid when it stops on each of these rungs, (rungs,).
 
@@ -199,6 +251,7 @@ def rung_bills(
     the last rung, through their uncertainty models.
     """
     read = np.zeros((len(rungs), len(prices.own)), dtype=bool)
+    read[:, sorted(bought)] = True
     evaluations = np.zeros(len(rungs), dtype=np.int64)
     for r, (rung, model) in enumerate(zip(rungs, uncertainty_models, strict=True)):
         read[r:, rung.features] = True
