@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from thrifty.frontier.tasks import LEARNERS
-
 CURVE = ("curve", "table.csv", "--target", "ill", "--prices", "prices.csv", "--unit", "CAD")
 MISER = (*CURVE, "--learner", "greedy-miser")
 
