@@ -23,12 +23,14 @@ from thrifty.learn.crossfit import CrossFit
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.ladder.branching import find_split
 from thrifty.learn.ladder.feature_order import price_of
+from thrifty.learn.ladder.policies import PolicyPlanner, fit_policies
 from thrifty.learn.ladder.rows import LadderRows, groups_of
 from thrifty.learn.ladder.rungs import Rung, RungSettings, fit_rungs, prior_scores
 from thrifty.learn.ladder.stopping import (
     FittedBranches,
     FittedLadder,
     Plan,
+    Planner,
     StoppingEvidence,
     rung_bills,
 )
@@ -52,15 +54,19 @@ MANY_CELLS = 3_000_000
 STARTS = (0, 1, 2)
 
 
+# Policies are compared with the ladder at every so many of its cost weights.
+COMPARED_EVERY = 4
 # Standard errors that a split must gain: at the root, and below it.
 BRANCH_ERRORS = (3.0, 2.0)
 
 
 class FittedLadders(NamedTuple):
-    """The rows, and the plain ladder, followed by its branches if there are any."""
+    """All that was fitted on some rows: the plain ladder, and branches and policies if any."""
 
     rows: LadderRows
-    ladders: list[FittedLadder | FittedBranches]
+    plain: FittedLadder
+    branches: FittedBranches | None
+    policies: PolicyPlanner | None
 
 
 class Ladder(PricedEstimator):
@@ -121,10 +127,15 @@ class Ladder(PricedEstimator):
     def _fit(self, train: TrainingSet, validation: ValidationSet | None) -> Self:
         """Fit the ladder, and freeze the model at the cost weight `penalty`.
 
-        Of the plain ladder and its branches, the one with the least cost on the evidence is taken.
+        Of the plain ladder, its branches and the policies, the one with the least cost on the
+        evidence is taken.
         """
         fitted = self._fit_ladders(train, validation)
-        plans = [ladder.plan(self.penalty) for ladder in fitted.ladders]
+        ladders = (fitted.plain, fitted.branches)
+        plans = [ladder.plan(self.penalty) for ladder in ladders if ladder is not None]
+        if fitted.policies is not None:
+            planner, cost_weights = fitted.policies
+            plans += [planner.plan(cost_weight) for cost_weight in cost_weights]
         costs = [
             np.average(
                 self._stopping_loss(plan.outputs.scores, fitted.rows.evidence_y)
@@ -139,20 +150,27 @@ class Ladder(PricedEstimator):
 
     def _path(self, train: TrainingSet, validation: ValidationSet | None) -> Iterator[Point]:
         """Yield operating points, cheapest first; the constant, at bill 0, is one of them."""
-        plain, *branches = self._fit_ladders(train, validation).ladders
-        assert isinstance(plain, FittedLadder)
+        _, plain, branches, policies = self._fit_ladders(train, validation)
         measured = self.evidence(train) if validation is None else validation
         plans: list[tuple[dict[str, Any], Plan]] = [
             ({"rung": r}, plain.plan_of_rung(r)) for r in range(len(plain.rungs))
         ]
         cost_weights = plain.evidence.cost_weights()
-        for number, ladder in enumerate((plain, *branches)):
+        ladders: dict[str, Planner] = {"ladder": plain}
+        if branches is not None:
+            ladders["branches"] = branches
+        for kind, ladder in ladders.items():
             for start in STARTS:
                 plans += [
-                    ({"branches": number, "start": start, "penalty": cost_weight},
+                    ({"kind": kind, "start": start, "penalty": cost_weight},
                      ladder.plan(cost_weight, start))
                     for cost_weight in cost_weights
                 ]  # fmt: skip
+        if policies is not None:
+            plans += [
+                ({"kind": "policy", "penalty": cost_weight}, policies.planner.plan(cost_weight))
+                for cost_weight in policies.cost_weights
+            ]
         points: dict[bytes, Point] = {}
         for knob, plan in plans:
             # Several cost weights may lead to the same model, or to a rung by itself.
@@ -172,7 +190,11 @@ class Ladder(PricedEstimator):
         rungs = fit_rungs(rows, EFFORTS[self.effort], random)
         plain = self._join_rungs(rows, rungs, train.prices, frozenset(), random)
         branches = self._fit_branches(rows, plain, train.prices, frozenset(), random)
-        return FittedLadders(rows, [plain] if branches is None else [plain, branches])
+        cost_weights = plain.evidence.cost_weights()[::COMPARED_EVERY]
+        policies = fit_policies(
+            rows, branches or plain, cost_weights, STARTS, train.prices, self.cap, random
+        )
+        return FittedLadders(rows, plain, branches, policies)
 
     def _fit_branches(
         self,
@@ -197,9 +219,9 @@ class Ladder(PricedEstimator):
         if self.cap is not None and price_of(np.array(sorted(bought)), prices) > self.cap:
             return None
         goes_left = split.goes_left(rows.X)
-        sides: list[FittedLadder | FittedBranches] = []
-        for side in (goes_left, ~goes_left):
-            part = rows.take(side, _free(rows.prices, split.feature))
+        sides: list[Planner] = []
+        parts = rows.split(goes_left, split.feature)
+        for part, side in zip(parts, (goes_left, ~goes_left), strict=True):
             kept = side[rows.evidence]
             rungs = fit_rungs(part, EFFORTS[self.effort], random)
             rungs += [replace(rung, scores=rung.scores[kept]) for rung in common.rungs[1:]]
@@ -254,12 +276,3 @@ class Ladder(PricedEstimator):
         self, rows: LadderRows, rungs: Sequence[Rung], random: np.random.RandomState
     ) -> tuple[list[Forest | None], Floats]:
         """Return an uncertainty model, or None, for each rung, and uncertainties (rungs, m)."""
-
-
-def _free(prices: BoundPrices, feature: int) -> BoundPrices:
-    """Return the prices once a feature is bought: it is free, and so is entry to its group."""
-    own, shared = prices.own.copy(), prices.shared.copy()
-    own[feature] = 0.0
-    if prices.group[feature] >= 0:
-        shared[prices.group[feature]] = 0.0
-    return replace(prices, own=own, shared=shared)

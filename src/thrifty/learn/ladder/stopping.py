@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from thrifty.learn.ladder.rungs import Rung
 from thrifty.learn.point import ValidationOutputs
 from thrifty.model import Branch, Forest, Frozen, Stages
 
-__all__ = ["FittedBranches", "FittedLadder", "Plan", "StoppingEvidence", "rung_bills"]
+__all__ = ["FittedBranches", "FittedLadder", "Plan", "Planner", "StoppingEvidence", "rung_bills"]
 
 Floats = NDArray[np.float64]
 
@@ -142,6 +142,13 @@ class Plan(NamedTuple):
     outputs: ValidationOutputs
 
 
+class Planner(Protocol):
+    """A ladder, branches or policies: anything that has a plan for every cost weight."""
+
+    def plan(self, cost_weight: float, start: int = 0) -> Plan:
+        """Return the plan at a cost weight, if no row stops below rung `start`."""
+
+
 @dataclass(frozen=True, eq=False)
 class FittedLadder:
     """Fitted rungs and the evidence for stopping: all that a model at any cost weight needs.
@@ -206,12 +213,13 @@ class FittedLadder:
 
 @dataclass(frozen=True, eq=False)
 class FittedBranches:
-    """A split with a ladder, or further branches, on each side.
+    """A split with a ladder, further branches, or a policy on each side.
 
     Parameters
     ----------
     split : Split
-    left, right : FittedLadder or FittedBranches
+    left, right : Planner
+        A ladder, further branches, or a policy.
     goes_left : bool array of shape (m,)
         Which rows of the evidence go left.
     prior : array of shape (K,) or (1,)
@@ -219,8 +227,8 @@ class FittedBranches:
     """
 
     split: Split
-    left: FittedLadder | FittedBranches
-    right: FittedLadder | FittedBranches
+    left: Planner
+    right: Planner
     goes_left: NDArray[np.bool_]
     prior: Floats
 
