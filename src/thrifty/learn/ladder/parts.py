@@ -46,8 +46,8 @@ FEATURES_PER_TREE = 64
 # rows are in it, and a third of the trees is as good as all of them on bags of 63 %.
 DRAWS_PER_ROW = 4
 SHARE_OF_TREES = 1 / 3
-# With so few features, rows of different classes are too alike to tell apart. There, and for values,
-# leaves of at least three rows are better, and a third as many.
+# With so few features, rows of different classes are too alike to tell apart. There, and for
+# values, leaves of at least three rows are better, and a third as many.
 FEW_FEATURES = 4
 NOISY_LEAF = 3
 # A forest of constants gains nothing: its shares are 0.
@@ -138,7 +138,7 @@ class _SamplingGrower(Grower):
             drawn = self.random.choice(len(self.allowed), FEATURES_PER_TREE, replace=False)
             self.features = self.allowed[np.sort(drawn)]
         tree = super().grow(target)
-        split = np.flatnonzero(tree.left >= 0)
+        (split,) = (tree.left >= 0).nonzero()
         feature = tree.feature[split]
         self._gains.append((feature, tree.gain[split, feature]))
         return tree
@@ -147,7 +147,7 @@ class _SamplingGrower(Grower):
     def gain(self) -> Floats:
         """What each feature has gained in all trees, (d,)."""
         feature, gain = (np.concatenate(part) for part in zip(*self._gains, strict=True))
-        return np.bincount(feature, gain, len(self.binned.bins))
+        return np.asarray(np.bincount(feature, gain, len(self.binned.bins)), dtype=np.float64)
 
 
 class LightlyDampedLogLoss(LogLoss):
@@ -285,7 +285,7 @@ def fit_forest(
 
 
 def _without_inner_values(forest: Forest) -> Forest:
-    """Set the values of splits to 0: an average never stops there, and a file gets half as large."""
+    """Set the values of splits to 0: an average never stops there, and a file gets half the size."""
     values = forest.values.copy()
     values[~is_leaf(forest.nodes)] = 0.0
     return replace(forest, values=values)

@@ -73,11 +73,14 @@ class PlannedPolicy:
     def plan(self, cost_weight: float, start: int = 0) -> Plan:
         """Return the policy at a cost weight; `start`, a rung, means nothing here."""
         model = self.fitted.model(cost_weight)
-        outputs = [trace.at(model.cost_weight) for trace in self._traces]
-        scores, used, evaluations = (np.concatenate(each) for each in zip(*outputs, strict=True))
-        used[:, sorted(self.bought)] = True
-        bills = self.prices.bill(used, evaluations)
-        return Plan(f"policy {cost_weight}".encode(), model, ValidationOutputs(scores, bills))
+
+        def outputs() -> ValidationOutputs:
+            found = [trace.at(model.cost_weight) for trace in self._traces]
+            scores, used, evaluations = (np.concatenate(each) for each in zip(*found, strict=True))
+            used[:, sorted(self.bought)] = True
+            return ValidationOutputs(scores, self.prices.bill(used, evaluations))
+
+        return Plan(f"policy {cost_weight}".encode(), model, outputs)
 
     @cached_property
     def _traces(self) -> list[Trace]:
@@ -162,7 +165,7 @@ def lag(
 
 def _bill_and_loss(plan: Plan, rows: LadderRows) -> tuple[float, float]:
     """Return the mean bill of the evidence, and its mean (error + uncertainty) / 2."""
-    scores, bills = plan.outputs
+    scores, bills = plan.outputs()
     loss = (class_uncertainty(scores) + (scores.argmax(axis=1) != rows.evidence_y)) / 2
     weight = rows.evidence_weight
     return float(np.average(bills, weights=weight)), float(np.average(loss, weights=weight))

@@ -7,11 +7,12 @@ extra fits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.learn.ladder.effort import RungSettings
 from thrifty.learn.ladder.feature_order import (
     drop_features,
     order_groups,
@@ -47,28 +48,6 @@ MAX_TRIAL_ROWS = 2000
 TRIAL = BoostedTrees(rounds=10, learning_rate=0.3, max_leaves=31, min_samples_leaf=20, max_depth=4)
 
 
-@dataclass(frozen=True)
-class RungSettings:
-    """How much work goes into a ladder.
-
-    Parameters
-    ----------
-    n_rungs : int
-        About how many rungs, with prices in geometric progression.
-    n_trees : int
-        Extra-trees of a rung.
-    n_top_trees : int
-        Extra-trees of the two top rungs, where the last tenths of a point are made.
-    repeats : int
-        How often a small table is divided into folds.
-    """
-
-    n_rungs: int
-    n_trees: int
-    n_top_trees: int
-    repeats: int
-
-
 @dataclass(frozen=True, eq=False)
 class Rung:
     """A fitted rung.
@@ -98,6 +77,7 @@ def fit_rungs(
     One rung is as near to the cap as it can be, as no row can be sent to those above.
     """
     boosting = BoostedTrees.suited_to(rows)
+    boosting = replace(boosting, rounds=round(settings.rounds * boosting.rounds))
     forests = extra_trees(rows)
     sets = _order_groups(rows, random) if sold_in_groups(rows.prices) else None
     ratio = price_ratio(rows.prices, settings.n_rungs)
@@ -107,10 +87,10 @@ def fit_rungs(
     while len(features):
         n_trees = settings.n_trees if len(rungs) > 1 else settings.n_top_trees
         growing = ForestSettings.suited_to(rows, len(features), n_trees)
-        parts = [
-            fit_boosted(rows, features, boosting, random),
-            fit_forest(rows, forests, features, growing, random),
-        ]
+        parts = []
+        if settings.boosted:
+            parts.append(fit_boosted(rows, features, boosting, random))
+        parts.append(fit_forest(rows, forests, features, growing, random))
         if rows.n_train < MAX_LINEAR_ROWS:
             parts.append(fit_linear_part(rows, features))
         model, scores = mix_parts(parts, rows, features, prior)
