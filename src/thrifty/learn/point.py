@@ -67,9 +67,7 @@ class Point:
     bill: float
     quality: float
     outputs: ValidationOutputs | None = field(default=None, repr=False, compare=False)
-    look_up: Callable[[], ValidationOutputs] | None = field(
-        default=None, repr=False, compare=False
-    )
+    look_up: Callable[[], ValidationOutputs] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def measure(

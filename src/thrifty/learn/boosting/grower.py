@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property, partial
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +76,8 @@ class GrownTree(NamedTuple):
 
     def trim(self, nodes: int) -> Self:
         """Return a view of the first `nodes` nodes."""
-        *by_node, rows = self
-        return type(self)(*[each[:nodes] for each in by_node], rows)  # type: ignore[arg-type]
+        arrays: list[NDArray[Any]] = [each[:nodes] for each in self[:-1]]
+        return type(self)(*arrays, rows=self.rows)
 
 
 class Grower:
