@@ -55,7 +55,7 @@ class RungSettings:
 # and the averages are better.
 EFFORTS = {
     "fast": RungSettings(
-        n_rungs=13, n_trees=30, n_top_trees=60, repeats=1, one_fold=True, n_cost_weights=50,
+        n_rungs=13, n_trees=40, n_top_trees=80, repeats=1, one_fold=True, n_cost_weights=50,
         challengers=False,
     ),
     "balanced": RungSettings(n_rungs=13, n_trees=100, n_top_trees=150, repeats=2),
@@ -90,5 +90,5 @@ def settings_for(effort: str, train: TrainingSet) -> RungSettings:
             n_cost_weights=30,
         )  # fmt: skip
     if effort == "fast" and len(train) >= LARGE:
-        settings = replace(settings, n_trees=10, n_top_trees=20, rounds=0.6)
+        settings = replace(settings, rounds=0.8)
     return settings

@@ -47,6 +47,9 @@ class LadderRows:
         The training rows in bins.
     crossfit : CrossFit
         Its evidence chooses everything: weights, temperatures, thresholds.
+    is_large : bool
+        Whether no model, forests included, is fitted on the evidence. On a small table, forests are
+        fitted on all training rows and score them out of bag.
     """
 
     task: str
@@ -59,6 +62,7 @@ class LadderRows:
     prices: BoundPrices
     binned: Binned
     crossfit: CrossFit
+    is_large: bool = False
 
     @classmethod
     def of(
@@ -80,8 +84,9 @@ class LadderRows:
             groups = _append(groups, validation.clusters, len(validation))
         binned = Binned.of(train.X, train.categorical, random)
         return cls(
-            train.task, X, y, weight, query, groups, train.n_classes, train.prices, binned, crossfit
-        )
+            train.task, X, y, weight, query, groups, train.n_classes, train.prices, binned,
+            crossfit, is_large=len(train) >= LARGE,
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.X)
@@ -99,7 +104,7 @@ class LadderRows:
     @cached_property
     def held_out(self) -> NDArray[np.intp]:
         """Training rows that no model is fitted on; there are none on a small table."""
-        if len(self.crossfit.divisions) > 1:
+        if not self.is_large:
             return np.empty(0, dtype=np.intp)
         return np.asarray(self.evidence[self.evidence < self.n_train])
 
