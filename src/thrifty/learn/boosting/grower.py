@@ -76,8 +76,8 @@ class GrownTree(NamedTuple):
 
     def trim(self, nodes: int) -> Self:
         """Return a view of the first `nodes` nodes."""
-        arrays: list[NDArray[Any]] = [each[:nodes] for each in self[:-1]]
-        return type(self)(*arrays, rows=self.rows)
+        trimmed: Any = [each[:nodes] for each in self[:-1]]
+        return type(self)(*trimmed, self.rows)
 
 
 class Grower:
