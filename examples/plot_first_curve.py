@@ -24,8 +24,8 @@ X_train, X_test, y_train, y_test = train_test_split(
     table.X, labels, stratify=labels, random_state=0
 )
 
-# `fit` trains a ladder: models for the whole range of costs. Every row is scored by models that have
-# not seen it; on these scores, the best model within the budget is picked, with 95% confidence.
+# `fit` trains a ladder: models for the whole range of costs. Every row is scored by models that
+# have not seen it. On these scores the best model within the budget is picked, with 95% confidence.
 model = BudgetClassifier(table.prices, budget=BUDGET, random_state=0).fit(X_train, y_train)
 
 full = model.prices_.full

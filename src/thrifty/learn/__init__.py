@@ -19,8 +19,8 @@
 
 The modules beside the folders are shared by all: `dataset` (tables, read once), `base` (what every
 estimator does), `point` (operating points), `crossfit` (scores out of fold), `extra_trees`,
-`linear`, `binned`, `purchases`, `losses`, `folds`, `calibration`, `encoding`, `targets`. Families build on the layers below them and not on their
-siblings; the contract is in `pyproject.toml`.
+`linear`, `binned`, `purchases`, `losses`, `folds`, `calibration`, `encoding`, `targets`. Families
+build on the layers below them and not on their siblings; the contract is in `pyproject.toml`.
 """
 
 from __future__ import annotations
