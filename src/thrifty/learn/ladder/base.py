@@ -187,7 +187,8 @@ class Ladder(PricedEstimator):
         self._divided = len(train), crossfit
         random = np.random.RandomState(check_random_state(self.random_state).randint(2**31))
         rows = LadderRows.of(train, validation, crossfit, random)
-        rungs = fit_rungs(rows, EFFORTS[self.effort], random)
+        cap = np.inf if self.cap is None else float(self.cap)
+        rungs = fit_rungs(rows, EFFORTS[self.effort], random, cap)
         plain = self._join_rungs(rows, rungs, train.prices, frozenset(), random)
         branches = self._fit_branches(rows, plain, train.prices, frozenset(), random)
         cost_weights = plain.evidence.cost_weights()[::COMPARED_EVERY]

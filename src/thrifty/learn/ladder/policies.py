@@ -25,14 +25,17 @@ from thrifty.learn.ladder.stopping import FittedBranches, Plan, Planner
 from thrifty.learn.point import ValidationOutputs
 from thrifty.learn.policy import FittedPolicy, PolicySettings, fit_policy
 from thrifty.learn.policy.evidence import Trace
-from thrifty.learn.policy.training import PolicyTable
+from thrifty.learn.policy.table import PolicyTable
 from thrifty.model.stages import class_uncertainty
 
 __all__ = ["PlannedPolicy", "PolicyPlanner", "fit_policies", "lag"]
 
 Floats = NDArray[np.float64]
 
-FULL = PolicySettings()
+FULL = PolicySettings(
+    states_per_row=4, max_states=24_000, n_estimators=100, learning_rate=0.2, value_estimators=80,
+    value_learning_rate=0.15,
+)  # fmt: skip
 TRIAL = PolicySettings(
     states_per_row=2, min_states=4000, max_states=8000, n_estimators=40, learning_rate=0.3,
     value_estimators=30, value_learning_rate=0.3, max_items=24, max_steps=8, n_first_trials=0,
@@ -135,8 +138,8 @@ def lag(
     """Return by how much a policy is behind a ladder where it compares best.
 
     It is a share of all that the ladder gains; negative if the policy is ahead. Where the ladder
-    has gained nearly everything, nobody needs a policy: these bills do not count. The ladder has the
-    plans of the given cost weights and rungs to start on.
+    has gained nearly everything, nobody needs a policy: these bills do not count. The ladder has
+    the plans of the given cost weights and rungs to start on.
     """
     plans = [ladder.plan(cost_weight, start) for cost_weight in cost_weights for start in starts]
     figures = sorted(_bill_and_loss(plan, rows) for plan in plans)
@@ -191,8 +194,10 @@ def _fit(
         rows.prices, rows.weight_of(np.arange(rows.n_train)),
     )  # fmt: skip
     seed = np.random.default_rng(random.randint(2**31))
-    left_to_spend = math.inf if cap is None else max(cap - spent, 0.0)
-    fitted = fit_policy(table, settings, seed, free=known, cap=left_to_spend)
+    room = math.inf if cap is None else max(cap - spent, 0.0)
+    while cap is not None and room > 0 and spent + room > cap:  # by rounding
+        room = math.nextafter(room, 0.0)
+    fitted = fit_policy(table, settings, seed, free=known, cap=room)
     return PolicyPlanner(
         PlannedPolicy(fitted, rows, prices, bought), fitted.cost_weights(n_cost_weights)
     )

@@ -40,6 +40,8 @@ Features = NDArray[np.int64]
 
 # Beyond this many training rows, a linear model no longer adds anything to trees.
 MAX_LINEAR_ROWS = 9000
+# A rung at the price of the cap must not be lost to rounding.
+ROUNDING = 1 + 1e-12
 # To order groups, small models are fitted on this many rows and compared on as many others.
 MAX_TRIAL_ROWS = 2000
 TRIAL = BoostedTrees(rounds=10, learning_rate=0.3, max_leaves=31, min_samples_leaf=20, max_depth=4)
@@ -87,12 +89,13 @@ class Rung:
 
 
 def fit_rungs(
-    rows: LadderRows, settings: RungSettings, random: np.random.RandomState
+    rows: LadderRows, settings: RungSettings, random: np.random.RandomState, cap: float = np.inf
 ) -> list[Rung]:
     """Fit the rungs from all features down; return them cheapest first, after the constant.
 
     Where everything is sold in a few groups, these are ordered by trial. Otherwise, what is worth
     least per unit of price is dropped from rung to rung. Nothing is fitted below the free features.
+    One rung is as near to the cap as it can be, as no row can be sent to those above.
     """
     boosting = BoostedTrees.suited_to(rows)
     forests = ExtraTrees(
@@ -116,10 +119,12 @@ def fit_rungs(
             parts.append(fit_linear_part(rows, features))
         model, scores = mix_parts(parts, rows, features, prior)
         rungs.append(Rung(features, model, scores))
-        if price_of(features, rows.prices) == 0:
+        price = price_of(features, rows.prices)
+        if price == 0:
             break
         if sets is None:
-            features = drop_features(features, _importance(parts), rows.prices, ratio)
+            step = max(ratio, cap / price * ROUNDING) if price > cap else ratio
+            features = drop_features(features, _importance(parts), rows.prices, step)
         else:
             features = sets.pop()
     return [_constant(rows, prior), *rungs[::-1]]
