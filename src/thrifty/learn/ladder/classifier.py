@@ -35,9 +35,9 @@ class LadderClassifier(PricedClassifier, Ladder):
     Weights, temperatures and thresholds are chosen on scores by models that have not seen the row:
     out of fold, and out of bag for extra-trees. So all rows of a small table both teach and choose.
 
-    Where the value of a feature clearly says which others are worth buying, rows are split on it and
-    each branch gets a ladder of its own. And where a policy, which chooses the next feature of
-    every row from all that it has read, is ahead of the ladder on unseen rows, its models compete.
+    Where the value of a feature clearly says which others are worth buying, the rows are split on
+    it, and each branch gets a ladder of its own. And where a policy, which chooses the next feature
+    of every row from all that it has read, is ahead of the ladder on unseen rows, it competes.
 
     Parameters
     ----------
