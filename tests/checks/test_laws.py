@@ -10,6 +10,9 @@ import pytest
 
 import thrifty
 from thrifty.checks import LawError, check_laws, laws
+from thrifty.learn.ladder.base import EFFORTS
+from thrifty.learn.ladder.parts import BoostedTrees
+from thrifty.learn.ladder.rungs import RungSettings
 
 # Set for every estimator that has the parameter.
 SMALL = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5, "random_state": 0}
@@ -50,8 +53,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "GreedyMiserRegressor": [{}, {"penalty": 0.01, "charge": "example"}],
     "GreedyMiserRanker": [{}, {"penalty": 0.002, "loss": "squared"}],
-    "LadderClassifier": [{"penalty": 0.001}],
-    "LadderRegressor": [{"penalty": 0.001}],
+    "LadderClassifier": [{"penalty": 0.001, "effort": "fast"}],
+    "LadderRanker": [{"penalty": 0.001, "effort": "fast"}],
+    "LadderRegressor": [{"penalty": 0.001, "effort": "fast"}],
     "MarginNeighborsClassifier": [{}, {"base": "logistic"}],
     "PolicyClassifier": [{"penalty": 0.001}],
     "PrunedForestClassifier": [{}, {"penalty": 0.01}],
@@ -70,6 +74,7 @@ EXPECTED_FAILED: dict[str, dict[str, str]] = {
     "PrunedForestClassifier": {"check_sample_weight_equivalence_on_dense_data": DRAWN},
     "GatedClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
     "LadderClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
+    "LadderRanker": {"check_sample_weight_equivalence_on_dense_data": HELD},
     "LadderRegressor": {"check_sample_weight_equivalence_on_dense_data": HELD},
     "PolicyClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
     # With the squared loss, without pairs, it passes.
@@ -89,6 +94,14 @@ SLOW_LAWS: dict[str, tuple[str, ...]] = {
 }
 # Laws whose coverage is measured: the others run the same lines again, and tracing them takes long.
 MEASURED = {f"{law}-{case}" for law in ("walks", "path", "files") for case in ("numbers", "pandas")}
+
+
+@pytest.fixture(autouse=True)
+def small_ladders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ladders do a tenth of their work; no law depends on how much they do."""
+    few_trees = BoostedTrees(8, learning_rate=0.3, max_leaves=7, min_samples_leaf=5, max_depth=3)
+    monkeypatch.setattr(BoostedTrees, "suited_to", lambda rows: few_trees)
+    monkeypatch.setitem(EFFORTS, "fast", RungSettings(4, n_trees=6, n_top_trees=9, repeats=1))
 
 
 def public_estimators() -> list[type]:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from thrifty import DataError, LadderClassifier, LadderRegressor, Prices, load, threads
 from thrifty.learn import crossfit
 from thrifty.learn.dataset import TrainingSet
-from thrifty.learn.point import ValidationOutputs
-from thrifty.model import Average, Forest, Stages
+from thrifty.learn.point import Point, ValidationOutputs
+from thrifty.model import Average, Branch, Forest, Stages
 
 # --- the path ----------------------------------------------------------------
 
@@ -138,7 +138,7 @@ def test_validation_rows_move_thresholds_and_weights_but_no_tree(make_labels, pr
         model = LadderClassifier(prices, **small)
         train = model._read_training(X, y)
         rows = None if validation is None else model._read_validation(validation, train)
-        return model._fit_ladder(train, rows).rungs[1:]
+        return model._fit_ladders(train, rows).ladders[0].rungs[1:]
 
     alone, right, wrong = fit(None), fit((held_out, labels)), fit((held_out, swapped))
     for rungs in zip(alone, right, wrong, strict=True):
@@ -235,6 +235,61 @@ def test_no_row_costs_more_than_the_cap_whatever_its_values(cap, make_labels, pr
             assert each.bill(table).max() <= cap
 
     check()
+
+
+@pytest.mark.parametrize("cap", [0.0, 1.5, 6.0, 12.0])
+def test_evaluations_count_toward_the_cap(cap, ladder_and_table, small):
+    ladder, make = ladder_and_table
+    # About a hundred trees a rung: they cost as much as the cheap column.
+    prices = Prices([1.0, 4.0, 4.0], evaluation=0.005)
+    X, y = make(150)
+    points = list(ladder(prices, cap=cap, **small).path(X, y))
+    assert all(point.model.ceiling <= cap for point in points)
+    assert (len(points) > 1) == (cap >= 6.0)
+
+
+# --- branches ----------------------------------------------------------------
+
+
+def make_context(n=1500, seed=0):
+    """Column 0 says whether columns 1 to 3, or columns 4 to 6, vote on the label."""
+    X = np.random.default_rng(seed).choice([-1.0, 1.0], size=(n, 8))
+    votes = np.where(X[:, 0] > 0, X[:, 1:4].sum(axis=1), X[:, 4:7].sum(axis=1))
+    return X, (votes > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def branching() -> list[Point]:
+    X, y = make_context()
+    return list(LadderClassifier(effort="fast", random_state=0).path(X, y))
+
+
+def test_where_a_feature_says_which_others_matter_a_row_buys_only_those(branching):
+    X, y = make_context(seed=1)
+    # The column that decides, and three votes at most; a ladder without branches needs all seven.
+    good = [point for point in branching if point.bill <= 4.0 and point.quality > 0.97]
+    assert good
+    assert np.mean(good[0].model.predict(X) == y) > 0.97
+    assert good[0].model.bill(X).mean() <= 4.0
+
+
+def test_noise_leads_to_no_branch():
+    X = np.random.default_rng(0).normal(size=(600, 6))
+    model = LadderClassifier(effort="fast", random_state=0)
+    found = model.path(X, np.arange(600) % 2)
+    assert not any(isinstance(point.model.model, Branch) for point in found)
+
+
+def test_branches_keep_the_cap(branching):
+    assert any(isinstance(point.model.model, Branch) for point in branching)
+    X, y = make_context()
+    rows = np.where(np.random.default_rng(2).random(X.shape) < 0.3, np.nan, X)
+    prices = Prices([5.0] + [1.0] * 7)
+    for cap in (0.5, 3.0, 6.0):
+        model = LadderClassifier(prices, cap=cap, effort="fast", random_state=0)
+        assert model.fit(X, y).bill(rows).max() <= cap
+        for point in model.path(X, y):
+            assert point.model.ceiling <= cap
 
 
 # --- random numbers ----------------------------------------------------------

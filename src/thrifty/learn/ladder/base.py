@@ -217,6 +217,8 @@ class Ladder(PricedEstimator):
         if split is None:
             return None
         bought |= {split.feature}
+        if self.cap is not None and price_of(np.array(sorted(bought)), prices) > self.cap:
+            return None
         goes_left = split.goes_left(rows.X)
         sides: list[Planner] = []
         parts = rows.split(goes_left, split.feature)
@@ -247,7 +249,7 @@ class Ladder(PricedEstimator):
             (price_of(np.union1d(rung.features, sorted(bought)).astype(np.int64), prices), rung)
             for rung in rungs
         ]
-        cap = np.inf if self.cap is None else max(self.cap, priced[0][0])
+        cap = np.inf if self.cap is None else self.cap
         kept: list[Rung] = []
         least = np.inf
         for price, rung in sorted(priced, key=lambda each: each[0]):
@@ -256,8 +258,12 @@ class Ladder(PricedEstimator):
                 kept.append(rung)
                 least = min(least, float(loss))
         models, uncertainty = self._uncertainty(rows, kept, random)
-        losses = np.array([self._stopping_loss(rung.scores, rows.evidence_y) for rung in kept])
         bills = rung_bills(kept, models, prices, bought)
+        # Evaluations, where they cost anything, may still lead above the cap.
+        count = int(np.sum(bills <= cap))
+        kept, models, bills = kept[:count], models[:count], bills[:count]
+        uncertainty = uncertainty[:count]
+        losses = np.array([self._stopping_loss(rung.scores, rows.evidence_y) for rung in kept])
         bill = np.repeat(bills[:, np.newaxis], len(rows.evidence), axis=1)
         evidence = StoppingEvidence(uncertainty, losses, bill, weight)
         return FittedLadder(kept, models, prices, evidence, bought)

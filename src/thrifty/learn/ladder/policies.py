@@ -36,6 +36,8 @@ FULL = PolicySettings(
     states_per_row=4, max_states=24_000, n_estimators=100, learning_rate=0.2, value_estimators=80,
     value_learning_rate=0.15,
 )  # fmt: skip
+# Under a cap on each bill there is no averaging over rows, and a policy gains more.
+UNDER_CAP = PolicySettings()
 TRIAL = PolicySettings(
     states_per_row=2, min_states=4000, max_states=8000, n_estimators=40, learning_rate=0.3,
     value_estimators=30, value_learning_rate=0.3, max_items=24, max_steps=8, n_first_trials=0,
@@ -125,7 +127,8 @@ def fit_policies(
     trial = _fit(rows, ladder, prices, cap, TRIAL, N_COMPARED, random)
     if lag(trial, ladder, cost_weights, starts, rows) >= 0:
         return None
-    return _fit(rows, ladder, prices, cap, FULL, N_COST_WEIGHTS, random)
+    full = FULL if cap is None else UNDER_CAP
+    return _fit(rows, ladder, prices, cap, full, N_COST_WEIGHTS, random)
 
 
 def lag(

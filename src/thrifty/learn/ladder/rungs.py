@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.learn.crossfit import LARGE
-from thrifty.learn.extra_trees import ExtraTrees
 from thrifty.learn.ladder.feature_order import (
     drop_features,
     order_groups,
@@ -24,7 +22,9 @@ from thrifty.learn.ladder.feature_order import (
 from thrifty.learn.ladder.mixture import mix_parts
 from thrifty.learn.ladder.parts import (
     BoostedTrees,
+    ForestSettings,
     Part,
+    extra_trees,
     fit_boosted,
     fit_forest,
     fit_linear_part,
@@ -98,11 +98,7 @@ def fit_rungs(
     One rung is as near to the cap as it can be, as no row can be sent to those above.
     """
     boosting = BoostedTrees.suited_to(rows)
-    forests = ExtraTrees(
-        rows.binned, _numbers(rows)[: rows.n_train], rows.n_classes,
-        rows.weight_of(np.arange(rows.n_train)),
-        None if rows.groups is None else rows.groups[: rows.n_train],
-    )  # fmt: skip
+    forests = extra_trees(rows)
     sets = _order_groups(rows, random) if sold_in_groups(rows.prices) else None
     ratio = price_ratio(rows.prices, settings.n_rungs)
     prior = prior_scores(rows)
@@ -110,10 +106,10 @@ def fit_rungs(
     rungs: list[Rung] = []
     while len(features):
         n_trees = settings.n_trees if len(rungs) > 1 else settings.n_top_trees
-        max_features = len(features) if rows.n_train >= LARGE else None
+        growing = ForestSettings.suited_to(rows, len(features), n_trees)
         parts = [
             fit_boosted(rows, features, boosting, random),
-            fit_forest(rows, forests, features, n_trees, random, max_features),
+            fit_forest(rows, forests, features, growing, random),
         ]
         if rows.n_train < MAX_LINEAR_ROWS:
             parts.append(fit_linear_part(rows, features))
@@ -145,11 +141,6 @@ def _constant(rows: LadderRows, prior: Floats) -> Rung:
     is_class = rows.task == "classification"
     model = Forest.constant(prior, "mean" if is_class else "sum", rows.X.shape[1])
     return Rung(np.empty(0, np.int64), model, model.score(rows.X[rows.evidence]))
-
-
-def _numbers(rows: LadderRows) -> NDArray[np.generic]:
-    """Return the target as trees take it."""
-    return rows.y if rows.n_classes else rows.y.astype(np.float64)
 
 
 def _importance(parts: list[Part]) -> Floats:

@@ -261,7 +261,7 @@ class Policy(Frozen):
             return everything
         nothing = np.zeros((1, self.n_features), dtype=bool)
         of_evaluations = float(bill(nothing, np.array([evaluations]))[0])
-        return min(everything, spent + factor * self.cap + of_evaluations)
+        return min(everything, float(spent + factor * self.cap + of_evaluations))
 
     def walk(self, price: Price | None = None) -> PolicyWalk:
         """Start one example; it chooses by the prices of the policy and ignores `price`."""
