@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from thrifty import LadderClassifier, Predictor, Prices
+from thrifty.learn.crossfit import CrossFit
 from thrifty.learn.dataset import TrainingSet
-from thrifty.learn.ladder import policies
+from thrifty.learn.ladder import EFFORTS, policies
 from thrifty.learn.ladder.branching import Split
 from thrifty.learn.ladder.policies import PolicyPlanner, fit_policies, lag
 from thrifty.learn.ladder.rows import LadderRows
@@ -95,6 +96,12 @@ def challenge(rows: LadderRows, rival: Any, cap: float | None = None) -> PolicyP
     return fit_policies(rows, rival, [2.0, 0.5], [0], BOUND, cap, random)
 
 
+def figures(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores and the bills of the evidence."""
+    scores, bills = plan.outputs
+    return scores, bills
+
+
 def split_rival(rows: LadderRows) -> FittedBranches:
     """A rival that is split on column 0, and hardly better than chance on both sides."""
     split = Split(0, 0.0, -1)
@@ -164,7 +171,8 @@ def test_the_plan_of_validation_rows_is_what_the_model_does_with_them(read_rows)
     found = challenge(rows, Rival(rows, 0.4, 4.0))
     assert found is not None
     for cost_weight in (found.cost_weights[0], found.cost_weights[-1]):
-        _, model, (scores, bills) = found.planner.plan(cost_weight)
+        plan = found.planner.plan(cost_weight)
+        model, (scores, bills) = plan.model, figures(plan)
         assert isinstance(model, Policy)
         assert len(scores) == len(bills) == N + 60
         np.testing.assert_array_equal(scores[N:], model.score(Xv))
@@ -182,7 +190,8 @@ def test_branches_have_a_policy_on_each_side(read_rows, fits) -> None:
     assert fits == [*(("trial", n) for n in sides), *(("full", n) for n in sides)]
     assert found.cost_weights[-1] == 0.0
 
-    _, model, (scores, bills) = found.planner.plan(0.0)
+    plan = found.planner.plan(0.0)
+    model, (scores, bills) = plan.model, figures(plan)
     assert isinstance(model, Branch)
     assert isinstance(model.left, Policy) and isinstance(model.right, Policy)
     # The feature of the split is paid for, once, by every row.
@@ -198,7 +207,7 @@ def test_a_policy_that_stops_at_once_pays_for_the_split_only(read_rows) -> None:
     found = challenge(rows, split_rival(rows))
     assert found is not None
     plan = found.planner.plan(1e6)
-    assert plan.outputs.bills.tolist() == [1.0] * N
+    assert figures(plan)[1].tolist() == [1.0] * N
     assert plan.model.used(rows.X).sum(axis=1).tolist() == [1] * N
 
 
@@ -214,8 +223,9 @@ def test_the_cap_is_never_passed(read_rows, cap, branches) -> None:
     random = np.random.default_rng(0)
     strange = random.choice([-1e9, -0.5, 0.0, 0.5, 1e9, np.nan], size=(300, D))
     for cost_weight in found.cost_weights:
-        _, model, (_, bills) = found.planner.plan(cost_weight)
-        assert bills.max() <= cap
+        plan = found.planner.plan(cost_weight)
+        model = plan.model
+        assert figures(plan)[1].max() <= cap
         for table in (rows.X, strange, np.full((1, D), np.nan)):
             assert BOUND.bill(model.used(table), np.zeros(len(table), dtype=np.int64)).max() <= cap
 
@@ -225,7 +235,7 @@ def capped() -> Any:
     """A policy in branches, under a cap of 4.1 and at no cost weight."""
     train = TrainingSet.read("classification", *make(), PRICES)
     random = np.random.RandomState(0)
-    crossfit = LadderClassifier(random_state=0, effort="fast")._divide(train)
+    crossfit = CrossFit.draw(train.y, None, 3, 1, random)
     rows = LadderRows.of(train, None, crossfit, random)
     found = policies._fit(rows, split_rival(rows), BOUND, 4.1, SMALL, 6, random)
     return found.planner.plan(0.0).model
@@ -247,7 +257,9 @@ def policy_points(monkeypatch) -> Callable[..., list[Any]]:
     def points(**more: Any) -> list[Any]:
         monkeypatch.setattr(policies, "lag", lambda *arguments: -1.0)
         monkeypatch.setattr(policies, "N_COST_WEIGHTS", 5)
-        model = LadderClassifier(PRICES, effort="fast", random_state=0, **more)
+        less = replace(EFFORTS["balanced"], n_rungs=4, n_trees=10, n_top_trees=10, repeats=1)
+        monkeypatch.setitem(EFFORTS, "balanced", less)
+        model = LadderClassifier(PRICES, random_state=0, **more)
         found = model.path(*make(), validation=make(60, seed=1))
         return [point for point in found if point.knob.get("kind") == "policy"]
 
