@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +76,7 @@ class GrownTree(NamedTuple):
 
     def trim(self, nodes: int) -> Self:
         """Return a view of the first `nodes` nodes."""
-        trimmed: Any = [each[:nodes] for each in self[:-1]]
-        return type(self)(*trimmed, self.rows)
+        return self._make([*(each[:nodes] for each in self[:-1]), self.rows])
 
 
 class Grower:

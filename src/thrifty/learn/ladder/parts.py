@@ -285,7 +285,7 @@ def fit_forest(
 
 
 def _without_inner_values(forest: Forest) -> Forest:
-    """Set the values of splits to 0: an average never stops there, and a file gets half the size."""
+    """Set the values of splits to 0: an average never stops there, and files get half the size."""
     values = forest.values.copy()
     values[~is_leaf(forest.nodes)] = 0.0
     return replace(forest, values=values)
