@@ -76,7 +76,8 @@ class GrownTree(NamedTuple):
 
     def trim(self, nodes: int) -> Self:
         """Return a view of the first `nodes` nodes."""
-        return self._make([*(each[:nodes] for each in self[:-1]), self.rows])
+        trimmed: list[Any] = [*(each[:nodes] for each in self[:-1]), self.rows]
+        return self._make(trimmed)
 
 
 class Grower:

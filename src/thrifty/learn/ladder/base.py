@@ -198,13 +198,13 @@ class Ladder(PricedEstimator):
         prices: BoundPrices,
         bought: frozenset[int],
         random: np.random.RandomState,
+        depth: int = 0,
     ) -> FittedBranches | None:
         """Split the rows and fit a ladder on each side; None if no split is worth it.
 
         The rungs of the common ladder stay available on both sides: where a side has too few rows
         for a better rung of its own, its rows climb on by them.
         """
-        depth = len(bought)
         if rows.task == "ranking" or depth >= len(BRANCH_ERRORS):
             return None
         split = find_split(rows, bought, BRANCH_ERRORS[depth], random)
