@@ -76,8 +76,11 @@ class GrownTree(NamedTuple):
 
     def trim(self, nodes: int) -> Self:
         """Return a view of the first `nodes` nodes."""
-        trimmed: list[Any] = [*(each[:nodes] for each in self[:-1]), self.rows]
-        return self._make(trimmed)
+        return self._replace(
+            left=self.left[:nodes], feature=self.feature[:nodes], cut=self.cut[:nodes],
+            goes_left=self.goes_left[:nodes], depth=self.depth[:nodes], first=self.first[:nodes],
+            last=self.last[:nodes], gain=self.gain[:nodes],
+        )  # fmt: skip
 
 
 class Grower:

@@ -221,7 +221,7 @@ class Ladder(PricedEstimator):
             rungs = fit_rungs(part, settings, random)
             rungs += [replace(rung, scores=rung.scores[kept]) for rung in common.rungs[1:]]
             ladder = self._join_rungs(part, rungs, prices, bought, random)
-            further = self._fit_branches(part, settings, ladder, prices, bought, random)
+            further = self._fit_branches(part, settings, ladder, prices, bought, random, depth + 1)
             sides.append(further or ladder)
         left, right = sides
         return FittedBranches(split, left, right, goes_left[rows.evidence], prior_scores(rows))
