@@ -24,7 +24,7 @@ from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.ladder.branching import find_split
 from thrifty.learn.ladder.feature_order import price_of
 from thrifty.learn.ladder.policies import PolicyPlanner, fit_policies
-from thrifty.learn.ladder.rows import LadderRows, groups_of
+from thrifty.learn.ladder.rows import LadderRows
 from thrifty.learn.ladder.rungs import Rung, RungSettings, fit_rungs, prior_scores
 from thrifty.learn.ladder.stopping import (
     FittedBranches,
@@ -122,7 +122,7 @@ class Ladder(PricedEstimator):
         n_outputs = train.n_classes if train.n_classes > 2 else 1
         if train.X.size * n_outputs > MANY_CELLS:
             repeats = max(1, repeats // 2)
-        return CrossFit.draw(train.y, groups_of(train), self.folds, repeats, random)
+        return CrossFit.draw(train.y, train.groups, self.folds, repeats, random)
 
     def _fit(self, train: TrainingSet, validation: ValidationSet | None) -> Self:
         """Fit the ladder, and freeze the model at the cost weight `penalty`.
