@@ -113,6 +113,15 @@ def test_a_bomb_is_refused_before_it_is_unpacked():
         tracemalloc.stop()
 
 
+def test_what_would_be_compressed_too_well_is_stored(monkeypatch):
+    monkeypatch.setattr(archive, "MAX_DEFLATED", 1000)
+    noise = np.random.default_rng(0).bytes(2000)
+    for data, most in ((noise + bytes(20_000), 4000), (noise + bytes(200_000), 300_000)):
+        packed = pack_members({"a": data})
+        assert most / 3 < len(packed) < most
+        assert Archive(packed).read("a", len(data)) == data
+
+
 def test_a_member_that_is_longer_than_it_says_is_cut_and_refused():
     data = bytearray(zipped([("a", bytes(10**6))]))
     directory = data.rindex(b"PK\x01\x02")

@@ -55,16 +55,18 @@ def evaluate_points(
     training_rows : array of shape (m, d), optional
         Some encoded rows of the training set, on which bills are estimated beforehand.
     """
-    outputs = {k: point.outputs for k, point in enumerate(points) if point.outputs is not None}
-    unscored = [k for k, point in enumerate(points) if point.outputs is None]
+    found: dict[int, CurvePoint] = {}
+    for k, point in enumerate(points):
+        outputs = point.outputs if point.look_up is None else point.look_up()
+        if outputs is not None:
+            found[k] = _measure_point(learner, point, outputs, validation, metric, level)
+    unscored = [k for k in range(len(points)) if k not in found]
     models = [points[k].model.model for k in unscored]
     for place, scores, used in score_together(models, validation.X):
         k = unscored[place]
-        outputs[k] = ValidationOutputs(scores, _bills(points[k].model, used, validation.X))
-    measured = [
-        _measure_point(learner, point, outputs[k], validation, metric, level)
-        for k, point in enumerate(points)
-    ]
+        outputs = ValidationOutputs(scores, _bills(points[k].model, used, validation.X))
+        found[k] = _measure_point(learner, points[k], outputs, validation, metric, level)
+    measured = [found[k] for k in range(len(points))]
     if training_rows is None:
         return measured
     for k, _, used in score_together([point.model.model for point in points], training_rows):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -22,10 +23,11 @@ from thrifty.learn.base import PricedEstimator
 from thrifty.learn.crossfit import CrossFit
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.ladder.branching import find_split
+from thrifty.learn.ladder.effort import EFFORTS, RungSettings, settings_for
 from thrifty.learn.ladder.feature_order import price_of
 from thrifty.learn.ladder.policies import PolicyPlanner, fit_policies
 from thrifty.learn.ladder.rows import LadderRows
-from thrifty.learn.ladder.rungs import Rung, RungSettings, fit_rungs, prior_scores
+from thrifty.learn.ladder.rungs import Rung, fit_rungs, prior_scores
 from thrifty.learn.ladder.stopping import (
     FittedBranches,
     FittedLadder,
@@ -41,15 +43,6 @@ __all__ = ["EFFORTS", "Ladder"]
 
 Floats = NDArray[np.float64]
 
-# How much work each effort does. Small tables are divided several times over: then the choice of
-# thresholds is less of a lottery, and the averages are better.
-EFFORTS = {
-    "fast": RungSettings(n_rungs=6, n_trees=25, n_top_trees=50, repeats=1),
-    "balanced": RungSettings(n_rungs=13, n_trees=100, n_top_trees=150, repeats=2),
-    "best": RungSettings(n_rungs=20, n_trees=300, n_top_trees=500, repeats=6),
-}
-# Beyond this many cells of the table, times outputs of a model, half as many divisions must do.
-MANY_CELLS = 3_000_000
 # On low budgets it may pay to send every row to the first or second rung, however certain it is.
 STARTS = (0, 1, 2)
 
@@ -118,11 +111,10 @@ class Ladder(PricedEstimator):
     def _divide(self, train: TrainingSet) -> CrossFit:
         """Divide the training rows for cross-fitting; with a fixed seed, always the same way."""
         random = check_random_state(self.random_state)
-        repeats = EFFORTS[self.effort].repeats
-        n_outputs = train.n_classes if train.n_classes > 2 else 1
-        if train.X.size * n_outputs > MANY_CELLS:
-            repeats = max(1, repeats // 2)
-        return CrossFit.draw(train.y, train.groups, self.folds, repeats, random)
+        settings = settings_for(self.effort, train)
+        return CrossFit.draw(
+            train.y, train.groups, self.folds, settings.repeats, random, settings.one_fold
+        )
 
     def _fit(self, train: TrainingSet, validation: ValidationSet | None) -> Self:
         """Fit the ladder, and freeze the model at the cost weight `penalty`.
@@ -136,14 +128,11 @@ class Ladder(PricedEstimator):
         if fitted.policies is not None:
             planner, cost_weights = fitted.policies
             plans += [planner.plan(cost_weight) for cost_weight in cost_weights]
-        costs = [
-            np.average(
-                self._stopping_loss(plan.outputs.scores, fitted.rows.evidence_y)
-                + self.penalty * plan.outputs.bills,
-                weights=fitted.rows.evidence_weight,
-            )
-            for plan in plans
-        ]
+        costs = []
+        for plan in plans:
+            scores, bills = plan.outputs()
+            loss = self._stopping_loss(scores, fitted.rows.evidence_y) + self.penalty * bills
+            costs.append(np.average(loss, weights=fitted.rows.evidence_weight))
         model = plans[int(np.argmin(costs))].model
         self._predictor = self._predictor_of(model, train, {"penalty": float(self.penalty)})
         return self
@@ -155,7 +144,8 @@ class Ladder(PricedEstimator):
         plans: list[tuple[dict[str, Any], Plan]] = [
             ({"rung": r}, plain.plan_of_rung(r)) for r in range(len(plain.rungs))
         ]
-        cost_weights = plain.evidence.cost_weights()
+        n_cost_weights = settings_for(self.effort, train).n_cost_weights
+        cost_weights = plain.evidence.cost_weights(n_cost_weights)
         ladders: dict[str, Planner] = {"ladder": plain}
         if branches is not None:
             ladders["branches"] = branches
@@ -175,9 +165,9 @@ class Ladder(PricedEstimator):
         for knob, plan in plans:
             # Several cost weights may lead to the same model, or to a rung by itself.
             if plan.key not in points:
-                outputs = ValidationOutputs(*(each[-len(measured) :] for each in plan.outputs))
+                look_up = partial(_last_outputs, plan, len(measured))
                 predictor = self._predictor_of(plan.model, train, knob)
-                points[plan.key] = Point.measure(predictor, measured, outputs)
+                points[plan.key] = Point.measure(predictor, measured, look_up=look_up)
         # Stable: of points with equal bills, the constant comes first.
         return iter(sorted(points.values(), key=lambda point: point.bill))
 
@@ -187,9 +177,13 @@ class Ladder(PricedEstimator):
         self._divided = len(train), crossfit
         random = np.random.RandomState(check_random_state(self.random_state).randint(2**31))
         rows = LadderRows.of(train, validation, crossfit, random)
-        rungs = fit_rungs(rows, EFFORTS[self.effort], random)
+        settings = settings_for(self.effort, train)
+        cap = np.inf if self.cap is None else float(self.cap)
+        rungs = fit_rungs(rows, settings, random, cap)
         plain = self._join_rungs(rows, rungs, train.prices, frozenset(), random)
-        branches = self._fit_branches(rows, plain, train.prices, frozenset(), random)
+        if not settings.challengers:
+            return FittedLadders(rows, plain, None, None)
+        branches = self._fit_branches(rows, settings, plain, train.prices, frozenset(), random)
         cost_weights = plain.evidence.cost_weights()[::COMPARED_EVERY]
         policies = fit_policies(
             rows, branches or plain, cost_weights, STARTS, train.prices, self.cap, random
@@ -199,6 +193,7 @@ class Ladder(PricedEstimator):
     def _fit_branches(
         self,
         rows: LadderRows,
+        settings: RungSettings,
         common: FittedLadder,
         prices: BoundPrices,
         bought: frozenset[int],
@@ -223,10 +218,11 @@ class Ladder(PricedEstimator):
         parts = rows.split(goes_left, split.feature)
         for part, side in zip(parts, (goes_left, ~goes_left), strict=True):
             kept = side[rows.evidence]
-            rungs = fit_rungs(part, EFFORTS[self.effort], random)
+            rungs = fit_rungs(part, settings, random)
             rungs += [replace(rung, scores=rung.scores[kept]) for rung in common.rungs[1:]]
             ladder = self._join_rungs(part, rungs, prices, bought, random)
-            sides.append(self._fit_branches(part, ladder, prices, bought, random) or ladder)
+            further = self._fit_branches(part, settings, ladder, prices, bought, random)
+            sides.append(further or ladder)
         left, right = sides
         return FittedBranches(split, left, right, goes_left[rows.evidence], prior_scores(rows))
 
@@ -276,3 +272,8 @@ class Ladder(PricedEstimator):
         self, rows: LadderRows, rungs: Sequence[Rung], random: np.random.RandomState
     ) -> tuple[list[Forest | None], Floats]:
         """Return an uncertainty model, or None, for each rung, and uncertainties (rungs, m)."""
+
+
+def _last_outputs(plan: Plan, count: int) -> ValidationOutputs:
+    """Return what a plan does with the last rows of the evidence: all, or a validation set."""
+    return ValidationOutputs(*(each[-count:] for each in plan.outputs()))

@@ -8,6 +8,7 @@ the least loss, pulled toward equal weights on few rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -29,6 +30,8 @@ Floats = NDArray[np.float64]
 # rows. An error of a class says less than a distance, so classes need the stronger pull.
 STEPS = 10
 PULL_ROWS = {"classification": 1000, "regression": 30, "ranking": 1000}
+# So many rows are trusted when they say that a part adds nothing: it is left out.
+ENOUGH_ROWS = 10_000
 
 
 def mix_parts(
@@ -53,11 +56,13 @@ def mix_parts(
     candidates = _weight_grid(len(parts))
     best = candidates[int(np.argmin(_losses(candidates, scores, rows)))]
     n, pull = len(rows.evidence), PULL_ROWS[rows.task]
-    weights = (n * best + pull / len(parts)) / (n + pull)
+    kept = np.flatnonzero(best > 0) if n >= ENOUGH_ROWS else np.arange(len(parts))
+    weights = (n * best[kept] + pull / len(kept)) / (n + pull)
     reads = np.zeros(rows.X.shape[1], dtype=bool)
     reads[features] = True
-    model = Average.of([part.model for part in parts], prior, weights, factors, reads)
-    mixed = np.sum([w * each for w, each in zip(weights, scores, strict=True)], axis=0)
+    models = [parts[k].model for k in kept.tolist()]
+    model = Average.of(models, prior, weights, factors[kept], reads)
+    mixed = np.sum([w * scores[k] for w, k in zip(weights, kept.tolist(), strict=True)], axis=0)
     return model, mixed
 
 
@@ -70,6 +75,7 @@ def _inverse_temperature(probabilities: Floats, rows: LadderRows) -> float:
     return fit_inverse_temperature(raw, loss)
 
 
+@cache
 def _weight_grid(n_parts: int) -> Floats:
     """Return all weights that are multiples of a step and add up to 1, (g, parts)."""
     chosen = combinations_with_replacement(range(n_parts), STEPS)

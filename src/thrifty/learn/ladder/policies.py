@@ -25,14 +25,19 @@ from thrifty.learn.ladder.stopping import FittedBranches, Plan, Planner
 from thrifty.learn.point import ValidationOutputs
 from thrifty.learn.policy import FittedPolicy, PolicySettings, fit_policy
 from thrifty.learn.policy.evidence import Trace
-from thrifty.learn.policy.training import PolicyTable
+from thrifty.learn.policy.table import PolicyTable
 from thrifty.model.stages import class_uncertainty
 
 __all__ = ["PlannedPolicy", "PolicyPlanner", "fit_policies", "lag"]
 
 Floats = NDArray[np.float64]
 
-FULL = PolicySettings()
+FULL = PolicySettings(
+    states_per_row=4, max_states=24_000, n_estimators=100, learning_rate=0.2, value_estimators=80,
+    value_learning_rate=0.15,
+)  # fmt: skip
+# Under a cap on each bill there is no averaging over rows, and a policy gains more.
+UNDER_CAP = PolicySettings()
 TRIAL = PolicySettings(
     states_per_row=2, min_states=4000, max_states=8000, n_estimators=40, learning_rate=0.3,
     value_estimators=30, value_learning_rate=0.3, max_items=24, max_steps=8, n_first_trials=0,
@@ -68,11 +73,14 @@ class PlannedPolicy:
     def plan(self, cost_weight: float, start: int = 0) -> Plan:
         """Return the policy at a cost weight; `start`, a rung, means nothing here."""
         model = self.fitted.model(cost_weight)
-        outputs = [trace.at(model.cost_weight) for trace in self._traces]
-        scores, used, evaluations = (np.concatenate(each) for each in zip(*outputs, strict=True))
-        used[:, sorted(self.bought)] = True
-        bills = self.prices.bill(used, evaluations)
-        return Plan(f"policy {cost_weight}".encode(), model, ValidationOutputs(scores, bills))
+
+        def outputs() -> ValidationOutputs:
+            found = [trace.at(model.cost_weight) for trace in self._traces]
+            scores, used, evaluations = (np.concatenate(each) for each in zip(*found, strict=True))
+            used[:, sorted(self.bought)] = True
+            return ValidationOutputs(scores, self.prices.bill(used, evaluations))
+
+        return Plan(f"policy {cost_weight}".encode(), model, outputs)
 
     @cached_property
     def _traces(self) -> list[Trace]:
@@ -122,7 +130,8 @@ def fit_policies(
     trial = _fit(rows, ladder, prices, cap, TRIAL, N_COMPARED, random)
     if lag(trial, ladder, cost_weights, starts, rows) >= 0:
         return None
-    return _fit(rows, ladder, prices, cap, FULL, N_COST_WEIGHTS, random)
+    full = FULL if cap is None else UNDER_CAP
+    return _fit(rows, ladder, prices, cap, full, N_COST_WEIGHTS, random)
 
 
 def lag(
@@ -156,7 +165,7 @@ def lag(
 
 def _bill_and_loss(plan: Plan, rows: LadderRows) -> tuple[float, float]:
     """Return the mean bill of the evidence, and its mean (error + uncertainty) / 2."""
-    scores, bills = plan.outputs
+    scores, bills = plan.outputs()
     loss = (class_uncertainty(scores) + (scores.argmax(axis=1) != rows.evidence_y)) / 2
     weight = rows.evidence_weight
     return float(np.average(bills, weights=weight)), float(np.average(loss, weights=weight))
@@ -191,8 +200,10 @@ def _fit(
         rows.prices, rows.weight_of(np.arange(rows.n_train)),
     )  # fmt: skip
     seed = np.random.default_rng(random.randint(2**31))
-    left_to_spend = math.inf if cap is None else max(cap - spent, 0.0)
-    fitted = fit_policy(table, settings, seed, free=known, cap=left_to_spend)
+    room = math.inf if cap is None else max(cap - spent, 0.0)
+    while cap is not None and room > 0 and spent + room > cap:  # by rounding
+        room = math.nextafter(room, 0.0)
+    fitted = fit_policy(table, settings, seed, free=known, cap=room)
     return PolicyPlanner(
         PlannedPolicy(fitted, rows, prices, bought), fitted.cost_weights(n_cost_weights)
     )

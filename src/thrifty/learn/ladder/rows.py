@@ -97,6 +97,13 @@ class LadderRows:
         return self.crossfit.rows
 
     @cached_property
+    def held_out(self) -> NDArray[np.intp]:
+        """Training rows that no model is fitted on; there are none on a small table."""
+        if len(self.crossfit.divisions) > 1:
+            return np.empty(0, dtype=np.intp)
+        return np.asarray(self.evidence[self.evidence < self.n_train])
+
+    @cached_property
     def evidence_y(self) -> NDArray[Any]:
         """Target of the evidence, (m,)."""
         return np.asarray(self.y[self.evidence])

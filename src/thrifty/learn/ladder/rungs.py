@@ -7,13 +7,12 @@ extra fits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.learn.crossfit import LARGE
-from thrifty.learn.extra_trees import ExtraTrees
+from thrifty.learn.ladder.effort import RungSettings
 from thrifty.learn.ladder.feature_order import (
     drop_features,
     order_groups,
@@ -24,7 +23,9 @@ from thrifty.learn.ladder.feature_order import (
 from thrifty.learn.ladder.mixture import mix_parts
 from thrifty.learn.ladder.parts import (
     BoostedTrees,
+    ForestSettings,
     Part,
+    extra_trees,
     fit_boosted,
     fit_forest,
     fit_linear_part,
@@ -40,31 +41,11 @@ Features = NDArray[np.int64]
 
 # Beyond this many training rows, a linear model no longer adds anything to trees.
 MAX_LINEAR_ROWS = 9000
+# A rung at the price of the cap must not be lost to rounding.
+ROUNDING = 1 + 1e-12
 # To order groups, small models are fitted on this many rows and compared on as many others.
 MAX_TRIAL_ROWS = 2000
 TRIAL = BoostedTrees(rounds=10, learning_rate=0.3, max_leaves=31, min_samples_leaf=20, max_depth=4)
-
-
-@dataclass(frozen=True)
-class RungSettings:
-    """How much work goes into a ladder.
-
-    Parameters
-    ----------
-    n_rungs : int
-        About how many rungs, with prices in geometric progression.
-    n_trees : int
-        Extra-trees of a rung.
-    n_top_trees : int
-        Extra-trees of the two top rungs, where the last tenths of a point are made.
-    repeats : int
-        How often a small table is divided into folds.
-    """
-
-    n_rungs: int
-    n_trees: int
-    n_top_trees: int
-    repeats: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,19 +68,17 @@ class Rung:
 
 
 def fit_rungs(
-    rows: LadderRows, settings: RungSettings, random: np.random.RandomState
+    rows: LadderRows, settings: RungSettings, random: np.random.RandomState, cap: float = np.inf
 ) -> list[Rung]:
     """Fit the rungs from all features down; return them cheapest first, after the constant.
 
     Where everything is sold in a few groups, these are ordered by trial. Otherwise, what is worth
     least per unit of price is dropped from rung to rung. Nothing is fitted below the free features.
+    One rung is as near to the cap as it can be, as no row can be sent to those above.
     """
     boosting = BoostedTrees.suited_to(rows)
-    forests = ExtraTrees(
-        rows.binned, _numbers(rows)[: rows.n_train], rows.n_classes,
-        rows.weight_of(np.arange(rows.n_train)),
-        None if rows.groups is None else rows.groups[: rows.n_train],
-    )  # fmt: skip
+    boosting = replace(boosting, rounds=round(settings.rounds * boosting.rounds))
+    forests = extra_trees(rows)
     sets = _order_groups(rows, random) if sold_in_groups(rows.prices) else None
     ratio = price_ratio(rows.prices, settings.n_rungs)
     prior = prior_scores(rows)
@@ -107,19 +86,21 @@ def fit_rungs(
     rungs: list[Rung] = []
     while len(features):
         n_trees = settings.n_trees if len(rungs) > 1 else settings.n_top_trees
-        max_features = len(features) if rows.n_train >= LARGE else None
-        parts = [
-            fit_boosted(rows, features, boosting, random),
-            fit_forest(rows, forests, features, n_trees, random, max_features),
-        ]
+        growing = ForestSettings.suited_to(rows, len(features), n_trees)
+        parts = []
+        if settings.boosted:
+            parts.append(fit_boosted(rows, features, boosting, random))
+        parts.append(fit_forest(rows, forests, features, growing, random))
         if rows.n_train < MAX_LINEAR_ROWS:
             parts.append(fit_linear_part(rows, features))
         model, scores = mix_parts(parts, rows, features, prior)
         rungs.append(Rung(features, model, scores))
-        if price_of(features, rows.prices) == 0:
+        price = price_of(features, rows.prices)
+        if price == 0:
             break
         if sets is None:
-            features = drop_features(features, _importance(parts), rows.prices, ratio)
+            step = max(ratio, cap / price * ROUNDING) if price > cap else ratio
+            features = drop_features(features, _importance(parts), rows.prices, step)
         else:
             features = sets.pop()
     return [_constant(rows, prior), *rungs[::-1]]
@@ -140,11 +121,6 @@ def _constant(rows: LadderRows, prior: Floats) -> Rung:
     is_class = rows.task == "classification"
     model = Forest.constant(prior, "mean" if is_class else "sum", rows.X.shape[1])
     return Rung(np.empty(0, np.int64), model, model.score(rows.X[rows.evidence]))
-
-
-def _numbers(rows: LadderRows) -> NDArray[np.generic]:
-    """Return the target as trees take it."""
-    return rows.y if rows.n_classes else rows.y.astype(np.float64)
 
 
 def _importance(parts: list[Part]) -> Floats:

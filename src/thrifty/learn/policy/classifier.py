@@ -20,7 +20,9 @@ from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.folds import assign_folds
 from thrifty.learn.point import Point, ValidationOutputs
 from thrifty.learn.policy.evidence import Trace
-from thrifty.learn.policy.training import FittedPolicy, PolicySettings, PolicyTable, fit_policy
+from thrifty.learn.policy.fitted import FittedPolicy
+from thrifty.learn.policy.table import PolicyTable
+from thrifty.learn.policy.training import PolicySettings, fit_policy
 
 __all__ = ["PolicyClassifier"]
 
