@@ -10,9 +10,8 @@ import pytest
 
 import thrifty
 from thrifty.checks import LawError, check_laws, laws
-from thrifty.learn.ladder.base import EFFORTS
+from thrifty.learn.ladder.effort import EFFORTS, RungSettings
 from thrifty.learn.ladder.parts import BoostedTrees
-from thrifty.learn.ladder.rungs import RungSettings
 
 # Set for every estimator that has the parameter.
 SMALL = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5, "random_state": 0}
@@ -24,7 +23,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "AnytimeClassifier": [{"dimensions": 2}],
     "BudgetClassifier": [
         {"learners": {"miser": thrifty.GreedyMiserClassifier(**TREES)}},
-        {"effort": "fast"},
+        {"budget": 8.0},
     ],
     "BudgetRanker": [{"learners": {"miser": thrifty.GreedyMiserRanker(**TREES)}}],
     "BudgetRegressor": [
@@ -56,9 +55,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "GreedyMiserRegressor": [{}, {"penalty": 0.01, "charge": "example"}],
     "GreedyMiserRanker": [{}, {"penalty": 0.002, "loss": "squared"}],
-    "LadderClassifier": [{"penalty": 0.001, "effort": "fast"}],
-    "LadderRanker": [{"penalty": 0.001, "effort": "fast"}],
-    "LadderRegressor": [{"penalty": 0.001, "effort": "fast"}],
+    "LadderClassifier": [{"penalty": 0.001}],
+    "LadderRanker": [{"penalty": 0.001}],
+    "LadderRegressor": [{"penalty": 0.001}],
     "MarginNeighborsClassifier": [{}, {"base": "logistic"}],
     "PrunedForestClassifier": [{}, {"penalty": 0.01}],
     "SubmodularTreeClassifier": [{}, {"routing": "soft", "node_budget": 30.0}],
@@ -106,7 +105,7 @@ def small_ladders(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ladders do a tenth of their work; no law depends on how much they do."""
     few_trees = BoostedTrees(8, learning_rate=0.3, max_leaves=7, min_samples_leaf=5, max_depth=3)
     monkeypatch.setattr(BoostedTrees, "suited_to", lambda rows: few_trees)
-    monkeypatch.setitem(EFFORTS, "fast", RungSettings(4, n_trees=6, n_top_trees=9, repeats=1))
+    monkeypatch.setitem(EFFORTS, "balanced", RungSettings(4, n_trees=6, n_top_trees=9, repeats=1))
 
 
 def public_estimators() -> list[type]:
