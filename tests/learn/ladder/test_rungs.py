@@ -9,8 +9,9 @@ import pytest
 
 from thrifty.costs import Prices
 from thrifty.learn.ladder import rungs as rungs_module
+from thrifty.learn.ladder.effort import RungSettings
 from thrifty.learn.ladder.feature_order import price_of
-from thrifty.learn.ladder.rungs import RungSettings, fit_rungs, prior_scores
+from thrifty.learn.ladder.rungs import fit_rungs, prior_scores
 from thrifty.model import Average, Forest
 
 FEW = RungSettings(n_rungs=4, n_trees=6, n_top_trees=9, repeats=1)
@@ -78,6 +79,22 @@ def test_nothing_is_fitted_below_the_free_features(read_rows):
     paid = [price_of(rung.features, bound) for rung in rungs]
     assert paid[:2] == [0.0, 0.0] and paid[2] > 0.0
     assert 1 in rungs[1].features and len(rungs[0].features) == 0
+
+
+@pytest.mark.parametrize("cap", [3.0, 7.0, 12.0])
+def test_one_rung_is_as_near_to_the_cap_as_can_be(cap, read_rows):
+    X = np.random.default_rng(0).normal(size=(120, 20))
+    rows = read_rows("regression", X, X @ np.arange(1.0, 21.0))
+    few = RungSettings(2, n_trees=3, n_top_trees=3, repeats=1, boosted=False)
+    sizes = [len(rung.features) for rung in fit_rungs(rows, few, np.random.RandomState(0), cap)]
+    assert cap in sizes
+    assert cap not in [len(rung.features) for rung in fit(rows, few)]
+
+
+def test_an_effort_without_boosted_trees_has_two_parts(read_rows):
+    rows = read_rows("regression", *make_sum())
+    found = fit(rows, RungSettings(4, n_trees=6, n_top_trees=9, repeats=1, boosted=False))
+    assert {len(rung.model.parts) for rung in found[1:]} == {2}
 
 
 def test_groups_are_bought_by_what_they_save_per_price(read_rows):

@@ -26,7 +26,7 @@ from thrifty.learn.ladder.branching import find_split
 from thrifty.learn.ladder.effort import EFFORTS, RungSettings, settings_for
 from thrifty.learn.ladder.feature_order import price_of
 from thrifty.learn.ladder.policies import PolicyPlanner, fit_policies
-from thrifty.learn.ladder.rows import LadderRows, groups_of
+from thrifty.learn.ladder.rows import LadderRows
 from thrifty.learn.ladder.rungs import Rung, fit_rungs, prior_scores
 from thrifty.learn.ladder.stopping import (
     FittedBranches,
@@ -113,7 +113,7 @@ class Ladder(PricedEstimator):
         random = check_random_state(self.random_state)
         settings = settings_for(self.effort, train)
         return CrossFit.draw(
-            train.y, groups_of(train), self.folds, settings.repeats, random, settings.one_fold
+            train.y, train.groups, self.folds, settings.repeats, random, settings.one_fold
         )
 
     def _fit(self, train: TrainingSet, validation: ValidationSet | None) -> Self:
