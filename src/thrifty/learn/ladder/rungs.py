@@ -115,10 +115,11 @@ def fit_rungs(
     while len(features):
         n_trees = settings.n_trees if len(rungs) > 1 else settings.n_top_trees
         max_features = len(features) if rows.n_train >= LARGE else None
-        parts = [
-            fit_boosted(rows, features, boosting, random),
-            fit_forest(rows, forests, features, n_trees, random, max_features),
-        ]
+        parts = [fit_boosted(rows, features, boosting, random)]
+        # A forest of grades spends itself on what tells queries apart: it adds nothing to
+        # LambdaMART, which compares the rows of one query.
+        if rows.task != "ranking":
+            parts.append(fit_forest(rows, forests, features, n_trees, random, max_features))
         if rows.n_train < MAX_LINEAR_ROWS:
             parts.append(fit_linear_part(rows, features))
         model, scores = mix_parts(parts, rows, features, prior)
