@@ -93,11 +93,14 @@ def fit_rungs(
     rungs: list[Rung] = []
     while len(features):
         n_trees = settings.n_trees if len(rungs) > 1 else settings.n_top_trees
-        growing = ForestSettings.suited_to(rows, len(features), n_trees)
         parts = []
         if settings.boosted:
             parts.append(fit_boosted(rows, features, boosting, random))
-        parts.append(fit_forest(rows, forests, features, growing, random))
+        # A forest of grades spends itself on what tells queries apart: it adds nothing to
+        # LambdaMART, which compares the rows of one query.
+        if rows.task != "ranking":
+            growing = ForestSettings.suited_to(rows, len(features), n_trees)
+            parts.append(fit_forest(rows, forests, features, growing, random))
         if rows.n_train < MAX_LINEAR_ROWS:
             parts.append(fit_linear_part(rows, features))
         model, scores = mix_parts(parts, rows, features, prior)
