@@ -133,7 +133,9 @@ def plain_models(X, y, rows, seed):
         "extra-trees": ExtraTreesClassifier(
             200 if every else 300, random_state=seed, **every
         ).fit(filled[train], codes),
-        "boosting": lightgbm.LGBMClassifier(n_estimators=500, verbose=-1, n_jobs=1, random_state=seed).fit(
+        "boosting": lightgbm.LGBMClassifier(
+            n_estimators=500, verbose=-1, n_jobs=1, random_state=seed
+        ).fit(
             filled[train], codes, eval_X=filled[validation], eval_y=valid,
             callbacks=[lightgbm.early_stopping(20, verbose=False)],
         ),
