@@ -75,15 +75,16 @@ class BoostedTrees:
         5 points of area.
         """
         n = rows.n_train
+        few = 5 if n < 1000 else 20
         if rows.task == "ranking" and n < 20_000:
             # NDCG is noisy: with 15 leaves and 80 rounds, LambdaMART lost 0.7 points of it.
-            return cls(rounds=50, learning_rate=0.1, max_leaves=8, min_samples_leaf=20)
+            return cls(rounds=50, learning_rate=0.1, max_leaves=8, min_samples_leaf=few)
         fast = n < 20_000 and 0 < rows.n_classes <= 3
         return cls(
             rounds=60 if fast else 80,
             learning_rate=0.2 if fast else 0.1,
             max_leaves=15 if n < 5000 else 31 if n < 20_000 else 63,
-            min_samples_leaf=5 if n < 1000 else 20,
+            min_samples_leaf=few,
             max_depth=8 if n < 20_000 else 12,
         )
 

@@ -2,7 +2,7 @@
 
 The trees of a rung show what each feature is worth, and that decides which features the next rung
 down goes without (`thrifty.learn.ladder.feature_order`). So the order of the features takes no
-extra fits.
+extra fits, except for groups and for the last features of a ranking, which are ordered by trial.
 """
 
 from __future__ import annotations
@@ -114,14 +114,7 @@ def fit_rungs(
     rungs: list[Rung] = []
     while len(features):
         n_trees = settings.n_trees if len(rungs) > 1 else settings.n_top_trees
-        max_features = len(features) if rows.n_train >= LARGE else None
-        parts = [fit_boosted(rows, features, boosting, random)]
-        # A forest of grades spends itself on what tells queries apart: it adds nothing to
-        # LambdaMART, which compares the rows of one query.
-        if rows.task != "ranking":
-            parts.append(fit_forest(rows, forests, features, n_trees, random, max_features))
-        if rows.n_train < MAX_LINEAR_ROWS:
-            parts.append(fit_linear_part(rows, features))
+        parts = _fit_parts(rows, features, boosting, forests, n_trees, random)
         model, scores = mix_parts(parts, rows, features, prior)
         rungs.append(Rung(features, model, scores))
         if price_of(features, rows.prices) == 0:
@@ -133,6 +126,28 @@ def fit_rungs(
         else:
             features = sets.pop()
     return [_constant(rows, prior), *rungs[::-1]]
+
+
+def _fit_parts(
+    rows: LadderRows,
+    features: Features,
+    boosting: BoostedTrees,
+    forests: ExtraTrees,
+    n_trees: int,
+    random: np.random.RandomState,
+) -> list[Part]:
+    """Fit the parts of a rung.
+
+    A forest of grades spends itself on what tells queries apart: it added nothing to LambdaMART,
+    which compares the rows of one query, so rankings go without.
+    """
+    parts = [fit_boosted(rows, features, boosting, random)]
+    if rows.task != "ranking":
+        max_features = len(features) if rows.n_train >= LARGE else None
+        parts.append(fit_forest(rows, forests, features, n_trees, random, max_features))
+    if rows.n_train < MAX_LINEAR_ROWS:
+        parts.append(fit_linear_part(rows, features))
+    return parts
 
 
 def prior_scores(rows: LadderRows) -> Floats:
