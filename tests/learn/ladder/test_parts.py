@@ -65,6 +65,12 @@ def test_settings_suit_the_size_of_the_table(n, classes, expected, read_rows):
     assert (*settings, found.max_depth) == expected
 
 
+def test_a_ranking_of_few_rows_gets_small_trees(read_rows):
+    X, y, qid = make_ranking()
+    found = BoostedTrees.suited_to(read_rows("ranking", X, y, qid=qid))
+    assert (found.rounds, found.max_leaves, found.min_samples_leaf) == (50, 8, 5)
+
+
 @pytest.mark.parametrize(
     ("task", "make"), [("regression", make_sum), ("classification", make_classes)]
 )

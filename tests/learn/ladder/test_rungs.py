@@ -111,6 +111,30 @@ def test_groups_beside_a_free_column_start_with_it(read_rows):
     assert [rung.features.tolist() for rung in rungs] == [[], [3], [0, 3], [0, 1, 2, 3]]
 
 
+def make_context(n=600):
+    """Rows of a query share column 1, which says whether column 0 or column 2 orders them."""
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(n, 3)), np.arange(n) // 10
+    X[:, 1] = qid % 4 != 0
+    order = np.where(X[:, 1] == 1, X[:, 0], X[:, 2])
+    return X, np.digitize(order, [0.0, 1.0]), qid
+
+
+def test_a_ranking_keeps_a_feature_that_ranks_by_itself(read_rows):
+    X, y, qid = make_context()
+    rungs = fit(read_rows("ranking", X, y, qid=qid))
+    assert [rung.features.tolist() for rung in rungs[:2]] == [[], [0]]
+    assert rungs[-1].features.tolist() == [0, 1, 2]
+    for less, more in pairwise(rungs):
+        assert set(less.features.tolist()) < set(more.features.tolist())
+
+
+def test_a_ranking_is_mixed_without_a_forest(read_rows):
+    X, y, qid = make_context()
+    rungs = fit(read_rows("ranking", X, y, qid=qid))
+    assert {len(rung.model.parts) for rung in rungs[1:]} == {2}  # boosted and linear
+
+
 def test_large_tables_have_no_linear_part(read_rows, monkeypatch):
     rows = read_rows("classification", make_sum()[0], make_sum()[1] > 0)
     assert [len(rung.model.parts) for rung in fit(rows)[1:]][-1] == 3

@@ -14,7 +14,7 @@ What is where:
 - `parts.py`: the models that a rung averages: boosted trees, extra-trees, a linear model.
 - `mixture.py`: their temperatures and weights.
 - `rungs.py`: the rungs, from all features down.
-- `feature_order.py`: the nested sets of features, by gain per price or by trial of groups.
+- `feature_order.py`: the nested sets of features, by gain per price or by trial.
 - `uncertainty.py`: for values, models of what climbing saves.
 - `stopping.py`: the thresholds for a cost weight, and the frozen model that they lead to.
 - `branching.py`: a split on a feature whose value says which others are worth buying.

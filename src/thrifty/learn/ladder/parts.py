@@ -98,7 +98,8 @@ class BoostedTrees:
         is_large, few_classes = n >= LARGE, 0 < rows.n_classes <= 3
         if rows.task == "ranking" and not is_large:
             # NDCG is noisy: with 15 leaves and 80 rounds, LambdaMART lost 0.7 points of it.
-            return cls(rounds=50, learning_rate=0.1, max_leaves=8, min_samples_leaf=20)
+            few = 5 if n < 1000 else 20
+            return cls(rounds=50, learning_rate=0.1, max_leaves=8, min_samples_leaf=few)
         return cls(
             rounds=60 if is_large or few_classes else 80,
             learning_rate=0.15 if is_large else 0.2 if few_classes else 0.1,

@@ -2,7 +2,7 @@
 
 The trees of a rung show what each feature is worth, and that decides which features the next rung
 down goes without (`thrifty.learn.ladder.feature_order`). So the order of the features takes no
-extra fits.
+extra fits, except for groups and for the last features of a ranking, which are ordered by trial.
 """
 
 from __future__ import annotations
@@ -93,13 +93,13 @@ def fit_rungs(
     rungs: list[Rung] = []
     while len(features):
         n_trees = settings.n_trees if len(rungs) > 1 else settings.n_top_trees
+        growing = ForestSettings.suited_to(rows, len(features), n_trees)
         parts = []
         if settings.boosted:
             parts.append(fit_boosted(rows, features, boosting, random))
         # A forest of grades spends itself on what tells queries apart: it adds nothing to
         # LambdaMART, which compares the rows of one query.
         if rows.task != "ranking":
-            growing = ForestSettings.suited_to(rows, len(features), n_trees)
             parts.append(fit_forest(rows, forests, features, growing, random))
         if rows.n_train < MAX_LINEAR_ROWS:
             parts.append(fit_linear_part(rows, features))
