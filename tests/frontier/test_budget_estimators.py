@@ -177,6 +177,12 @@ def test_a_ranker_is_chosen_on_whole_queries() -> None:
     assert np.unique(ranker.frontier_.clusters, return_counts=True)[1].tolist() == [10] * 8
 
 
+@pytest.mark.parametrize("learners", ["auto", [GreedyMiserRanker(n_estimators=5)]])
+def test_a_ranker_without_queries_divides_the_rows(learners) -> None:
+    ranker = BudgetRanker(PRICES, learners=learners, effort="fast", random_state=0)
+    assert ranker.fit(X, np.digitize(VALUE, [0, 1])).score(X, np.digitize(VALUE, [0, 1])) > 0.5
+
+
 def test_it_is_cloned_and_searched_like_any_estimator() -> None:
     search = GridSearchCV(
         budgeted(learners=[MISER], confidence=None), {"budget": [0.0, 12.0]}, cv=2

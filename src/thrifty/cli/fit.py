@@ -39,7 +39,8 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
               help="Meet the budget on the validation set only, without a safety margin for new "
               "data.")  # fmt: skip
 @click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), callback=finite,
-              metavar="SECONDS", help="Stop starting new learners after SECONDS.")  # fmt: skip
+              metavar="SECONDS", help="Seconds to train in; of several learners, none starts "
+              "after it.")  # fmt: skip
 @OUTPUT_MODEL
 @click.option("--report", type=OutputFile(), help="HTML report to write.")
 @JSON

@@ -120,7 +120,7 @@ class BudgetEstimator(PricedEstimator):
         if validation is not None:
             held_out = self._read_validation(validation, whole)
         elif not all(getattr(learner, "cross_fits", False) for learner in learners.values()):
-            rows, held_rows = split_rows(whole.task, whole.y, whole.clusters, SHARE, rng)
+            rows, held_rows = split_rows(whole.task, whole.y, whole.groups, SHARE, rng)
             train = whole.sample(rows)
             held_out = whole.hold_out(held_rows, train.schema)
         curve, self.learner_results_ = race(learners, train, held_out, metric, self.time_limit, rng)

@@ -103,7 +103,7 @@ def screen(
     sample, held_out = train, validation
     if len(train) > SCREENING_ROWS:
         share = SCREENING_ROWS / len(train)
-        _, taken = split_rows(train.task, train.y, train.clusters, share, rng)
+        _, taken = split_rows(train.task, train.y, train.groups, share, rng)
         sample = train.sample(taken)
     if validation is not None:
         held_out = validation

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +76,11 @@ class GrownTree(NamedTuple):
 
     def trim(self, nodes: int) -> Self:
         """Return a view of the first `nodes` nodes."""
-        arrays: list[NDArray[Any]] = [each[:nodes] for each in self[:-1]]
-        return type(self)(*arrays, rows=self.rows)
+        return self._replace(
+            left=self.left[:nodes], feature=self.feature[:nodes], cut=self.cut[:nodes],
+            goes_left=self.goes_left[:nodes], depth=self.depth[:nodes], first=self.first[:nodes],
+            last=self.last[:nodes], gain=self.gain[:nodes],
+        )  # fmt: skip
 
 
 class Grower:

@@ -26,7 +26,7 @@ from thrifty.learn.ladder.branching import find_split
 from thrifty.learn.ladder.effort import EFFORTS, RungSettings, settings_for
 from thrifty.learn.ladder.feature_order import price_of
 from thrifty.learn.ladder.policies import PolicyPlanner, fit_policies
-from thrifty.learn.ladder.rows import LadderRows, groups_of
+from thrifty.learn.ladder.rows import LadderRows
 from thrifty.learn.ladder.rungs import Rung, fit_rungs, prior_scores
 from thrifty.learn.ladder.stopping import (
     FittedBranches,
@@ -113,7 +113,7 @@ class Ladder(PricedEstimator):
         random = check_random_state(self.random_state)
         settings = settings_for(self.effort, train)
         return CrossFit.draw(
-            train.y, groups_of(train), self.folds, settings.repeats, random, settings.one_fold
+            train.y, train.groups, self.folds, settings.repeats, random, settings.one_fold
         )
 
     def _fit(self, train: TrainingSet, validation: ValidationSet | None) -> Self:
@@ -198,13 +198,13 @@ class Ladder(PricedEstimator):
         prices: BoundPrices,
         bought: frozenset[int],
         random: np.random.RandomState,
+        depth: int = 0,
     ) -> FittedBranches | None:
         """Split the rows and fit a ladder on each side; None if no split is worth it.
 
         The rungs of the common ladder stay available on both sides: where a side has too few rows
         for a better rung of its own, its rows climb on by them.
         """
-        depth = len(bought)
         if rows.task == "ranking" or depth >= len(BRANCH_ERRORS):
             return None
         split = find_split(rows, bought, BRANCH_ERRORS[depth], random)
@@ -221,7 +221,7 @@ class Ladder(PricedEstimator):
             rungs = fit_rungs(part, settings, random)
             rungs += [replace(rung, scores=rung.scores[kept]) for rung in common.rungs[1:]]
             ladder = self._join_rungs(part, rungs, prices, bought, random)
-            further = self._fit_branches(part, settings, ladder, prices, bought, random)
+            further = self._fit_branches(part, settings, ladder, prices, bought, random, depth + 1)
             sides.append(further or ladder)
         left, right = sides
         return FittedBranches(split, left, right, goes_left[rows.evidence], prior_scores(rows))

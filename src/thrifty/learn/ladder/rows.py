@@ -15,7 +15,7 @@ from thrifty.learn.crossfit import LARGE, CrossFit
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.targets import queries
 
-__all__ = ["LadderRows", "groups_of"]
+__all__ = ["LadderRows"]
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ class LadderRows:
         random: np.random.RandomState,
     ) -> Self:
         """Join the rows of both sets; `crossfit` divides the training rows."""
-        X, y, weight, query, groups = train.X, train.y, train.weight, train.query, groups_of(train)
+        X, y, weight, query, groups = train.X, train.y, train.weight, train.query, train.groups
         if validation is not None:
             crossfit = crossfit.with_validation(len(train), len(validation))
             X = np.concatenate([X, validation.X])
@@ -168,12 +168,6 @@ class LadderRows:
             binned=self.binned.take(rows[rows < self.n_train]),
             crossfit=self.crossfit.take(kept),
         )
-
-
-def groups_of(train: TrainingSet) -> NDArray[np.int64] | None:
-    """Return the group of each row, (n,); None for a single group, or query: it is divided."""
-    groups = train.clusters
-    return None if groups is None or groups.max() == 0 else groups
 
 
 def _append(
