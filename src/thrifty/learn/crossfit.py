@@ -109,6 +109,27 @@ class CrossFit:
         )
         return type(self)(divisions, np.concatenate([self.rows, added]))
 
+    @property
+    def n_once(self) -> int:
+        """Number of divisions that score all of the evidence once: those of the first repeat."""
+        scored = np.zeros(int(self.rows[-1]) + 1, dtype=bool)
+        for count, division in enumerate(self.divisions, start=1):
+            scored[division.unseen] = True
+            if scored[self.rows].all():
+                return count
+        return len(self.divisions)
+
+    def thin(self, n_divisions: int, share: float, random: np.random.RandomState) -> Self:
+        """Keep the first divisions, and a random share of the rows that each is fitted on."""
+        divisions = []
+        for fit, unseen in self.divisions[:n_divisions]:
+            some = fit
+            if share < 1:
+                some = np.sort(random.permutation(fit)[: max(1, round(share * len(fit)))])
+            divisions.append(Division(some, unseen))
+        rows = np.unique(np.concatenate([division.unseen for division in divisions]))
+        return type(self)(tuple(divisions), rows)
+
     def take(self, kept: NDArray[np.bool_]) -> Self:
         """Keep some of the rows, given as a mask; positions are those among the kept rows."""
         place = np.cumsum(kept) - 1

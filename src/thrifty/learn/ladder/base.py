@@ -7,10 +7,12 @@ in where its uncertainty comes from.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from numbers import Integral, Real
+from time import monotonic
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -25,6 +27,7 @@ from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.ladder.branching import find_split
 from thrifty.learn.ladder.effort import EFFORTS, RungSettings, settings_for
 from thrifty.learn.ladder.feature_order import price_of
+from thrifty.learn.ladder.pace import Pace, Report
 from thrifty.learn.ladder.policies import PolicyPlanner, fit_policies
 from thrifty.learn.ladder.rows import LadderRows
 from thrifty.learn.ladder.rungs import Rung, fit_rungs, prior_scores
@@ -36,6 +39,7 @@ from thrifty.learn.ladder.stopping import (
     StoppingEvidence,
     rung_bills,
 )
+from thrifty.learn.ladder.time_plan import plan_work
 from thrifty.learn.point import Point, ValidationOutputs
 from thrifty.model import Forest
 
@@ -47,6 +51,16 @@ Floats = NDArray[np.float64]
 STARTS = (0, 1, 2)
 
 
+# Share of the time left that the rungs may take: for values, uncertainty models take some, too.
+RUNGS_SHARE = (0.5, 0.75)
+# Branches and policies are tried if the time left is so many times that of the plain ladder. A side
+# of a split may take this share of it.
+BRANCHES_TAKE, POLICIES_TAKE, SIDE_TAKES = 1.5, 4.0, 0.35
+# About how much of the work is done after the plain ladder, its branches, and all models.
+PLAIN_DONE, BRANCHES_DONE, POINTS_DONE = 0.5, 0.65, 0.95
+# Fewer cost weights would make a poor curve.
+FEWEST_COST_WEIGHTS = 10
+TINY = 1e-9
 # Policies are compared with the ladder at every so many of its cost weights.
 COMPARED_EVERY = 4
 # Standard errors that a split must gain: at the root, and below it.
@@ -60,6 +74,7 @@ class FittedLadders(NamedTuple):
     plain: FittedLadder
     branches: FittedBranches | None
     policies: PolicyPlanner | None
+    pace: Pace
 
 
 class Ladder(PricedEstimator):
@@ -77,6 +92,10 @@ class Ladder(PricedEstimator):
 
     # Without a validation set, points are measured on the training rows, out of fold.
     cross_fits: ClassVar[bool] = True
+
+    # Who is told how much of the work is done; the clock of the time limit.
+    _report: Report | None = None
+    _clock: Callable[[], float] = staticmethod(monotonic)
 
     def __init__(
         self,
@@ -139,56 +158,75 @@ class Ladder(PricedEstimator):
 
     def _path(self, train: TrainingSet, validation: ValidationSet | None) -> Iterator[Point]:
         """Yield operating points, cheapest first; the constant, at bill 0, is one of them."""
-        _, plain, branches, policies = self._fit_ladders(train, validation)
+        _, plain, branches, policies, pace = self._fit_ladders(train, validation)
         measured = self.evidence(train) if validation is None else validation
-        plans: list[tuple[dict[str, Any], Plan]] = [
-            ({"rung": r}, plain.plan_of_rung(r)) for r in range(len(plain.rungs))
-        ]
-        n_cost_weights = settings_for(self.effort, train).n_cost_weights
-        cost_weights = plain.evidence.cost_weights(n_cost_weights)
-        ladders: dict[str, Planner] = {"ladder": plain}
-        if branches is not None:
-            ladders["branches"] = branches
-        for kind, ladder in ladders.items():
-            for start in STARTS:
-                plans += [
-                    ({"kind": kind, "start": start, "penalty": cost_weight},
-                     ladder.plan(cost_weight, start))
-                    for cost_weight in cost_weights
-                ]  # fmt: skip
-        if policies is not None:
-            plans += [
-                ({"kind": "policy", "penalty": cost_weight}, policies.planner.plan(cost_weight))
-                for cost_weight in policies.cost_weights
-            ]
         points: dict[bytes, Point] = {}
-        for knob, plan in plans:
+
+        def add(knob: dict[str, Any], plan: Plan) -> None:
             # Several cost weights may lead to the same model, or to a rung by itself.
             if plan.key not in points:
                 look_up = partial(_last_outputs, plan, len(measured))
                 predictor = self._predictor_of(plan.model, train, knob)
                 points[plan.key] = Point.measure(predictor, measured, look_up=look_up)
+
+        before = pace.clock()
+        for rung in range(len(plain.rungs)):
+            add({"rung": rung}, plain.plan_of_rung(rung))
+        n_cost_weights = settings_for(self.effort, train).n_cost_weights
+        if pace.is_limited:
+            # The caller measures the points once more, which takes about twice as long.
+            seconds = 3 * len(STARTS) * (pace.clock() - before) / len(plain.rungs)
+            in_time = int(pace.seconds_left / max(seconds, TINY))
+            n_cost_weights = min(n_cost_weights, max(in_time, FEWEST_COST_WEIGHTS))
+        cost_weights = plain.evidence.cost_weights(n_cost_weights)
+        ladders: dict[str, Planner] = {"ladder": plain}
+        if branches is not None:
+            ladders["branches"] = branches
+        for kind, ladder in ladders.items():
+            for start, cost_weight in product(STARTS, cost_weights):
+                knob = {"kind": kind, "start": start, "penalty": cost_weight}
+                add(knob, ladder.plan(cost_weight, start))
+        if policies is not None:
+            for cost_weight in policies.cost_weights:
+                knob = {"kind": "policy", "penalty": cost_weight}
+                add(knob, policies.planner.plan(cost_weight))
+        pace.advance(1.0)
         # Stable: of points with equal bills, the constant comes first.
         return iter(sorted(points.values(), key=lambda point: point.bill))
 
     def _fit_ladders(self, train: TrainingSet, validation: ValidationSet | None) -> FittedLadders:
-        """Fit the plain ladder and, where a feature says which others matter, its branches."""
+        """Fit the plain ladder and, where a feature says which others matter, its branches.
+
+        With a time limit, branches and policies are tried if the plain ladder took little of it.
+        """
+        pace = Pace(self.time_limit, self._report, self._clock)
         crossfit = self._divide(train)
         self._divided = len(train), crossfit
         random = np.random.RandomState(check_random_state(self.random_state).randint(2**31))
         rows = LadderRows.of(train, validation, crossfit, random)
         settings = settings_for(self.effort, train)
         cap = np.inf if self.cap is None else float(self.cap)
-        rungs = fit_rungs(rows, settings, random, cap)
+        share = RUNGS_SHARE[train.task == "classification"]
+        if pace.is_limited:
+            rows, settings = plan_work(rows, settings, pace, share * pace.seconds_left, random)
+        pace.begin(0.0, PLAIN_DONE if settings.challengers else POINTS_DONE)
+        rungs = fit_rungs(rows, settings, random, cap, pace, share * pace.seconds_left)
         plain = self._join_rungs(rows, rungs, train.prices, frozenset(), random)
-        if not settings.challengers:
-            return FittedLadders(rows, plain, None, None)
-        branches = self._fit_branches(rows, settings, plain, train.prices, frozenset(), random)
-        cost_weights = plain.evidence.cost_weights()[::COMPARED_EVERY]
-        policies = fit_policies(
-            rows, branches or plain, cost_weights, STARTS, train.prices, self.cap, random
-        )
-        return FittedLadders(rows, plain, branches, policies)
+        spent = pace.elapsed
+        branches, policies = None, None
+        if settings.challengers and pace.seconds_left > BRANCHES_TAKE * spent:
+            pace.begin(PLAIN_DONE, BRANCHES_DONE)
+            branches = self._fit_branches(
+                rows, settings, plain, train.prices, frozenset(), random, pace
+            )
+        pace.begin(BRANCHES_DONE, POINTS_DONE)
+        if settings.challengers and pace.seconds_left > POLICIES_TAKE * spent:
+            cost_weights = plain.evidence.cost_weights()[::COMPARED_EVERY]
+            policies = fit_policies(
+                rows, branches or plain, cost_weights, STARTS, train.prices, self.cap, random
+            )
+        pace.begin(POINTS_DONE, 1.0)
+        return FittedLadders(rows, plain, branches, policies, pace)
 
     def _fit_branches(
         self,
@@ -198,6 +236,7 @@ class Ladder(PricedEstimator):
         prices: BoundPrices,
         bought: frozenset[int],
         random: np.random.RandomState,
+        pace: Pace,
         depth: int = 0,
     ) -> FittedBranches | None:
         """Split the rows and fit a ladder on each side; None if no split is worth it.
@@ -218,10 +257,15 @@ class Ladder(PricedEstimator):
         parts = rows.split(goes_left, split.feature)
         for part, side in zip(parts, (goes_left, ~goes_left), strict=True):
             kept = side[rows.evidence]
-            rungs = fit_rungs(part, settings, random)
+            seconds = SIDE_TAKES * pace.seconds_left
+            rungs = fit_rungs(part, settings, random, pace=pace, seconds=seconds)
             rungs += [replace(rung, scores=rung.scores[kept]) for rung in common.rungs[1:]]
             ladder = self._join_rungs(part, rungs, prices, bought, random)
-            further = self._fit_branches(part, settings, ladder, prices, bought, random, depth + 1)
+            further = None
+            if pace.seconds_left > BRANCHES_TAKE * pace.elapsed:
+                further = self._fit_branches(
+                    part, settings, ladder, prices, bought, random, pace, depth + 1
+                )
             sides.append(further or ladder)
         left, right = sides
         return FittedBranches(split, left, right, goes_left[rows.evidence], prior_scores(rows))

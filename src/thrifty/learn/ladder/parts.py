@@ -232,13 +232,14 @@ class ForestSettings:
             Trees on a small table, whose rows are scored by the third of the trees that have not
             seen them.
         """
+        sample = None if rows.share == 1 else math.ceil(rows.share * rows.n_train)
         if not len(rows.held_out):
-            return cls(n_trees)
+            return cls(n_trees, bag=sample)
         is_noisy = n_features <= FEW_FEATURES or not rows.n_classes
         return cls(
             n_trees=math.ceil(SHARE_OF_TREES * n_trees),
             max_features=math.ceil(n_features / 2),
-            bag=DRAWS_PER_ROW * rows.n_train,
+            bag=sample or DRAWS_PER_ROW * rows.n_train,
             min_samples_leaf=NOISY_LEAF if is_noisy else 1,
         )
 
@@ -305,7 +306,7 @@ def fit_linear_part(rows: LadderRows, features: Features) -> Part:
         )  # fmt: skip
 
     scores = rows.crossfit.collect(lambda some, unseen: fit(some).score(rows.X[unseen]))
-    model = fit(np.arange(rows.n_train))
+    model = fit(np.arange(0, rows.n_train, round(1 / rows.share)))
     return Part(model, _on_validation(model, scores, rows), None)
 
 

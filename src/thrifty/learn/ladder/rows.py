@@ -50,6 +50,8 @@ class LadderRows:
     is_large : bool
         Whether no model, forests included, is fitted on the evidence. On a small table, forests are
         fitted on all training rows and score them out of bag.
+    share : float
+        Share of the rows that models are fitted on, where there is no time for all.
     """
 
     task: str
@@ -63,6 +65,7 @@ class LadderRows:
     binned: Binned
     crossfit: CrossFit
     is_large: bool = False
+    share: float = 1.0
 
     @classmethod
     def of(
@@ -140,6 +143,13 @@ class LadderRows:
                 break  # the next division into folds
             fold[unseen] = k
         return fold[: self.n_train]
+
+    def thin(self, n_divisions: int, share: float, random: np.random.RandomState) -> Self:
+        """Fit on fewer divisions, and on a share of the rows; the evidence is that of these."""
+        if share == 1 and n_divisions == len(self.crossfit.divisions):
+            return self
+        crossfit = self.crossfit.thin(n_divisions, share, random)
+        return replace(self, crossfit=crossfit, share=share * self.share)
 
     def split(self, goes_left: NDArray[np.bool_], feature: int) -> tuple[Self, Self]:
         """Divide the rows in two by a split on a feature, which is free from then on."""

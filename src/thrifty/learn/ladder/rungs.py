@@ -18,11 +18,11 @@ from thrifty.learn.ladder.feature_order import (
     order_features,
     order_groups,
     price_of,
-    price_ratio,
     sold_in_groups,
     thin_sets,
 )
 from thrifty.learn.ladder.mixture import mix_parts
+from thrifty.learn.ladder.pace import Descent, Pace
 from thrifty.learn.ladder.parts import (
     BoostedTrees,
     ForestSettings,
@@ -36,7 +36,9 @@ from thrifty.learn.ladder.parts import (
 from thrifty.learn.ladder.rows import LadderRows
 from thrifty.model import Average, Forest
 
-__all__ = ["Rung", "RungSettings", "fit_rungs", "prior_scores"]
+__all__ = [
+    "Rung", "RungSettings", "fit_rungs", "has_forests", "has_linear_models", "prior_scores",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Features = NDArray[np.int64]
@@ -74,20 +76,25 @@ class Rung:
 
 
 def fit_rungs(
-    rows: LadderRows, settings: RungSettings, random: np.random.RandomState, cap: float = np.inf
+    rows: LadderRows,
+    settings: RungSettings,
+    random: np.random.RandomState,
+    cap: float = np.inf,
+    pace: Pace | None = None,
+    seconds: float = np.inf,
 ) -> list[Rung]:
     """Fit the rungs from all features down; return them cheapest first, after the constant.
 
     Where everything is sold in a few groups, these are ordered by trial. Otherwise, what is worth
     least per unit of price is dropped from rung to rung; in a ranking, the last features are
     ordered by trial. Nothing is fitted below the free features. One rung is as near to the cap as
-    it can be, as no row can be sent to those above.
+    it can be, as no row can be sent to those above. Where `seconds` are short, steps are larger.
     """
+    descent = Descent(rows.prices, settings.n_rungs, pace or Pace(), seconds)
     boosting = BoostedTrees.suited_to(rows)
     boosting = replace(boosting, rounds=round(settings.rounds * boosting.rounds))
     forests = extra_trees(rows)
     sets = _order_groups(rows, random) if sold_in_groups(rows.prices) else None
-    ratio = price_ratio(rows.prices, settings.n_rungs)
     prior = prior_scores(rows)
     features = np.arange(rows.X.shape[1])
     rungs: list[Rung] = []
@@ -97,11 +104,9 @@ def fit_rungs(
         parts = []
         if settings.boosted:
             parts.append(fit_boosted(rows, features, boosting, random))
-        # A forest of grades spends itself on what tells queries apart: it adds nothing to
-        # LambdaMART, which compares the rows of one query.
-        if rows.task != "ranking":
+        if has_forests(rows):
             parts.append(fit_forest(rows, forests, features, growing, random))
-        if rows.n_train < MAX_LINEAR_ROWS:
+        if has_linear_models(rows):
             parts.append(fit_linear_part(rows, features))
         model, scores = mix_parts(parts, rows, features, prior)
         rungs.append(Rung(features, model, scores))
@@ -109,13 +114,30 @@ def fit_rungs(
         if price == 0:
             break
         if sets is None and rows.task == "ranking" and len(features) <= MAX_TRIED_FEATURES:
-            sets = thin_sets(_order_last(rows, features, random), rows.prices, ratio)
+            sets = thin_sets(_order_last(rows, features, random), rows.prices, descent.ratio)
+        n_below = descent.rungs_below(features, None if sets is None else len(sets))
+        if n_below == 0:
+            break
         if sets is None:
+            ratio = descent.ratio_to(features, n_below)
             step = max(ratio, cap / price * ROUNDING) if price > cap else ratio
             features = drop_features(features, _importance(parts), rows.prices, step)
         else:
+            sets = [sets[k] for k in np.linspace(0, len(sets) - 1, n_below).round().astype(int)]
             features = sets.pop()
     return [_constant(rows, prior), *rungs[::-1]]
+
+
+def has_forests(rows: LadderRows) -> bool:
+    """Return whether rungs have extra-trees."""
+    # A forest of grades spends itself on what tells queries apart: it adds nothing to LambdaMART,
+    # which compares the rows of one query.
+    return rows.task != "ranking"
+
+
+def has_linear_models(rows: LadderRows) -> bool:
+    """Return whether rungs have linear models."""
+    return rows.n_train < MAX_LINEAR_ROWS
 
 
 def prior_scores(rows: LadderRows) -> Floats:
