@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from thrifty import LadderClassifier
+from thrifty import GreedyMiserClassifier
 from thrifty.learn.calibration import (
     fit_inverse_temperature,
     fit_pairwise_slopes,
@@ -15,7 +15,6 @@ from thrifty.learn.calibration import (
     scale_outputs,
 )
 from thrifty.learn.losses import LogLoss
-from thrifty.model import Stages
 
 # --- temperature -------------------------------------------------------------
 
@@ -45,9 +44,7 @@ def test_a_scaled_forest_has_scaled_outputs():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(300, 3))
     y = np.where(np.abs(X[:, 0]) > 0.5, X[:, 0] > 0, X[:, 1] > 0)
-    ladder = LadderClassifier(n_estimators=20, max_depth=3, min_samples_leaf=5, random_state=0)
-    model = ladder.fit(X, y).model_
-    forest = model.rungs[-1] if isinstance(model, Stages) else model
+    forest = GreedyMiserClassifier(n_estimators=20, max_depth=3, random_state=0).fit(X, y).model_
     X = rng.uniform(-1, 1, size=(50, 3))
     np.testing.assert_allclose(scale_outputs(forest, 0.7).raw(X), 0.7 * forest.raw(X))
 

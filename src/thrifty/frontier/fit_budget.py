@@ -206,7 +206,7 @@ def fit_budget(
     >>> from thrifty.frontier import fit_budget
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> y = X[:, 0] + 0.1 * X[:, 1]
-    >>> found = fit_budget(X, y, prices=Prices([1.0, 50.0]), budget=10)
+    >>> found = fit_budget(X, y, prices=Prices([1.0, 50.0]), budget=10, cap=10)
     >>> found.task, found.curve.scoring, found.test_result.bill
     ('regression', 'r2', 1.0)
     >>> found.baselines[0].bill  # plain boosting that fetches every feature

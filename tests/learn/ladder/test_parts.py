@@ -9,6 +9,7 @@ import pytest
 
 from thrifty.learn import crossfit
 from thrifty.learn.ladder import parts as parts_module
+from thrifty.learn.ladder import rows as rows_module
 from thrifty.learn.ladder.parts import (
     BoostedTrees,
     ForestSettings,
@@ -199,6 +200,7 @@ def test_forest_scores_are_out_of_bag(task, make, read_rows):
 
 def test_where_evidence_is_held_out_no_tree_grows_on_it(read_rows, monkeypatch):
     monkeypatch.setattr(crossfit, "LARGE", 120)
+    monkeypatch.setattr(rows_module, "LARGE", 120)
     X, y = make_classes()
     rows = read_rows("classification", X, y)
     held_out = rows.held_out

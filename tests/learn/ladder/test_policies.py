@@ -87,7 +87,7 @@ class Rival:
             scores[np.arange(n), self.rows.evidence_y] = self.sure
             bill = self.bill
         model = Forest.constant(prior, "mean", D)
-        return Plan(b"rival", model, ValidationOutputs(scores, np.full(n, bill)))
+        return Plan(b"rival", model, lambda: ValidationOutputs(scores, np.full(n, bill)))
 
 
 def challenge(rows: LadderRows, rival: Any, cap: float | None = None) -> PolicyPlanner | None:
@@ -98,7 +98,7 @@ def challenge(rows: LadderRows, rival: Any, cap: float | None = None) -> PolicyP
 
 def figures(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores and the bills of the evidence."""
-    scores, bills = plan.outputs
+    scores, bills = plan.outputs()
     return scores, bills
 
 
