@@ -24,14 +24,14 @@ X_train, X_test, y_train, y_test = train_test_split(
     table.X, labels, stratify=labels, random_state=0
 )
 
-# `fit` holds out a fifth of the training rows as a validation set, trains three learners for the
-# whole range of costs, and picks the best model within the budget with 95% confidence.
+# `fit` trains a ladder: models for the whole range of costs. Every row is scored by models that
+# have not seen it. On these scores the best model within the budget is picked, with 95% confidence.
 model = BudgetClassifier(table.prices, budget=BUDGET, random_state=0).fit(X_train, y_train)
 
 full = model.prices_.full
-print(f"All 30 features cost {full:.1f} minutes. The Pareto-optimal points on the validation set:")
+print(f"All 30 features cost {full:.1f} minutes. The Pareto-optimal points, out of fold:")
 for point in model.frontier_.frontier:
-    print(f"  {point.bill:5.2f} minutes  accuracy {point.quality:.3f}  {point.learner}")
+    print(f"  {point.bill:5.2f} minutes  accuracy {point.quality:.3f}")
 
 # The test set shows what the chosen model is worth on new patients.
 bill, accuracy = model.bill(X_test).mean(), model.score(X_test, y_test)

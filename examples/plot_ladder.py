@@ -1,6 +1,6 @@
 """Can easy examples stop early, while hard ones buy more features?
 
-A ladder is a stack of boosted models on more and more features. A row starts on the lowest rung and
+A ladder is a sequence of models on more and more features. A row starts on the lowest rung and
 climbs while it is uncertain and the next rung is worth its price. The table is Handwritten Digits,
 which ships with scikit-learn: 8 x 8 pixels, read by a line sensor. Moving to a row of pixels takes
 1 ms, paid once per row, and reading a pixel 0.25 ms (illustrative prices).
@@ -22,9 +22,8 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 
 # The penalty is the error rate that one millisecond must save: here 1 in 200 images.
-model = LadderClassifier(
-    table.prices, penalty=0.005, n_rungs=6, n_estimators=30, folds=2, random_state=0
-).fit(X_train, y_train)
+model = LadderClassifier(table.prices, penalty=0.005, effort="fast", random_state=0)
+model = model.fit(X_train, y_train)
 
 # Where do rows stop, and was it right to let them stop there?
 bills, correct = model.bill(X_test), model.predict(X_test) == y_test

@@ -27,7 +27,7 @@ print(
     f"on the test set it costs EUR {bills.mean():.2f} per patient, and its R2 is {r2:.3f}. It stays"
 )
 print("well below 15 because the budget is kept with 95% confidence, and the means of only")
-print(f"{len(model.point_.bills)} validation rows are uncertain.")
+print(f"{len(model.point_.bills)} rows are uncertain.")
 
 with TemporaryDirectory() as temporary:
     path = Path(temporary) / "diabetes.thrifty"
@@ -35,7 +35,7 @@ with TemporaryDirectory() as temporary:
     print(f"Its file has {path.stat().st_size / 1024:.0f} kB and contains no code.\n")
     predictor = load(path)
 
-# Walk one patient by hand. The walk lists the features that it wants, the most useful first.
+# Walk one patient by hand. The walk lists the features that it wants now.
 patient = X_test.iloc[bills.argmin()].to_dict()
 walk = predictor.walk()
 while walk.asks:

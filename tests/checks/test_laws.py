@@ -10,6 +10,8 @@ import pytest
 
 import thrifty
 from thrifty.checks import LawError, check_laws, laws
+from thrifty.learn.ladder.effort import EFFORTS, RungSettings
+from thrifty.learn.ladder.parts import BoostedTrees
 
 # Set for every estimator that has the parameter.
 SMALL = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5, "random_state": 0}
@@ -19,7 +21,10 @@ GATED = {"expensive": thrifty.Call("big", fn=thrifty.GreedyMiserClassifier(**TRE
 # Settings to check; an estimator that is not listed is checked with its defaults.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "AnytimeClassifier": [{"dimensions": 2}],
-    "BudgetClassifier": [{"learners": {"miser": thrifty.GreedyMiserClassifier(**TREES)}}],
+    "BudgetClassifier": [
+        {"learners": {"miser": thrifty.GreedyMiserClassifier(**TREES)}},
+        {"budget": 8.0},
+    ],
     "BudgetRanker": [{"learners": {"miser": thrifty.GreedyMiserRanker(**TREES)}}],
     "BudgetRegressor": [
         {"learners": {"miser": thrifty.GreedyMiserRegressor(**TREES)}, "budget": 5.0}
@@ -51,8 +56,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "GreedyMiserRegressor": [{}, {"penalty": 0.01, "charge": "example"}],
     "GreedyMiserRanker": [{}, {"penalty": 0.002, "loss": "squared"}],
     "LadderClassifier": [{"penalty": 0.001}],
+    "LadderRanker": [{"penalty": 0.001}],
     "LadderRegressor": [{"penalty": 0.001}],
     "MarginNeighborsClassifier": [{}, {"base": "logistic"}],
+    "PolicyClassifier": [{"penalty": 0.001}],
     "PrunedForestClassifier": [{}, {"penalty": 0.01}],
     "SubmodularTreeClassifier": [{}, {"routing": "soft", "node_budget": 30.0}],
     "SubmodularTreeRegressor": [{}, {"routing": "soft", "node_budget": 20.0}],
@@ -63,13 +70,18 @@ HELD = "rows are assigned to folds, so a row of weight two is not two rows"
 DRAWN = "rows are sampled for each tree, so a row of weight two is not two rows"
 REPEATED = "repeating a support vector adds a point to fit; only the SVC itself uses weights"
 EXPECTED_FAILED: dict[str, dict[str, str]] = {
+    "BudgetClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
+    "BudgetRanker": {"check_sample_weight_equivalence_on_dense_data": HELD},
+    "BudgetRegressor": {"check_sample_weight_equivalence_on_dense_data": HELD},
     "CompressedSVC": {"check_sample_weight_equivalence_on_dense_data": REPEATED},
     # Without bootstrap it passes.
     "BudgetForestClassifier": {"check_sample_weight_equivalence_on_dense_data": DRAWN},
     "PrunedForestClassifier": {"check_sample_weight_equivalence_on_dense_data": DRAWN},
     "GatedClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
     "LadderClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
+    "LadderRanker": {"check_sample_weight_equivalence_on_dense_data": HELD},
     "LadderRegressor": {"check_sample_weight_equivalence_on_dense_data": HELD},
+    "PolicyClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
     # With the squared loss, without pairs, it passes.
     "GreedyMiserRanker": {
         "check_sample_weight_equivalence_on_dense_data": PAIRS,
@@ -80,6 +92,7 @@ EXPECTED_FAILED: dict[str, dict[str, str]] = {
 # Laws that take more than about five seconds.
 SLOW_LAWS: dict[str, tuple[str, ...]] = {
     "AnytimeClassifier": ("sklearn",),
+    "BudgetClassifier": ("sklearn", "threads"),
     "CostCascadeClassifier": ("sklearn", "penalty", "path"),
     "CostTreeClassifier": ("sklearn",),
     "CostTreeRegressor": ("sklearn", "penalty"),
@@ -87,6 +100,14 @@ SLOW_LAWS: dict[str, tuple[str, ...]] = {
 }
 # Laws whose coverage is measured: the others run the same lines again, and tracing them takes long.
 MEASURED = {f"{law}-{case}" for law in ("walks", "path", "files") for case in ("numbers", "pandas")}
+
+
+@pytest.fixture(autouse=True)
+def small_ladders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ladders do a tenth of their work; no law depends on how much they do."""
+    few_trees = BoostedTrees(8, learning_rate=0.3, max_leaves=7, min_samples_leaf=5, max_depth=3)
+    monkeypatch.setattr(BoostedTrees, "suited_to", lambda rows: few_trees)
+    monkeypatch.setitem(EFFORTS, "balanced", RungSettings(4, n_trees=6, n_top_trees=9, repeats=1))
 
 
 def public_estimators() -> list[type]:

@@ -40,14 +40,18 @@ def test_json_has_the_same_contents(run, folder) -> None:
         "full": 11.5,
         "unit": "CAD",
         "rows": {"train": 144, "validation": 48, "test": 48},
+        "cross_fitted": False,
         "budget": 5.0,
         "cap": None,
     }
 
 
-def test_all_learners_are_timed_by_default(run, folder) -> None:
+def test_a_ladder_is_timed_by_default_on_all_rows_but_the_test_set(run, folder) -> None:
     found = json.loads(run(*CHECK[:4], "--json").stdout)
-    assert list(found["seconds"]) == ["greedy-miser", "budget-forest", "ladder"]
+    assert list(found["seconds"]) == ["ladder"]
+    assert found["rows"] == {"train": 192, "validation": 192, "test": 48}
+    assert found["cross_fitted"]
+    assert "192 training rows, 48 test rows" in run(*CHECK[:4]).stdout
 
 
 def test_the_split_is_that_of_the_fit(run, table) -> None:
@@ -55,7 +59,7 @@ def test_the_split_is_that_of_the_fit(run, table) -> None:
     options = ("--qid", "q", "--json", "--seed", "4")
     planned = json.loads(run(*CHECK, *options).stdout)
     fitted = json.loads(run("fit", *CHECK[1:], *options, "--budget", "9", "-o", "m").stdout)
-    for key in ("task", "metric", "features", "full", "rows"):
+    for key in ("task", "metric", "features", "full", "rows", "cross_fitted"):
         assert planned[key] == fitted["settings"][key]
 
 

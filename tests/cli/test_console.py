@@ -16,7 +16,7 @@ def facts(**changes) -> dict:
     return {
         "settings": {"task": "classification", "inferred": False, "features": 4, "full": 11.5,
                      "unit": "CAD", "metric": "accuracy",
-                     "rows": {"train": 60, "validation": 20, "test": 20}},
+                     "rows": {"train": 60, "validation": 20, "test": 20}, "cross_fitted": False},
         "chosen": {"learner": "greedy-miser", "test": {"bill": 8.5, "quality": 0.85}},
         "baselines": [{"name": "all features fetched", "bill": 10.0, "quality": 0.875}],
         "frontier": [point],

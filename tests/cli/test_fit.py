@@ -40,10 +40,12 @@ def test_the_savings_are_compared_with_models_trained_without_prices(run, folder
     assert re.search(r"instead of [\d.]+ \(\d+% cheaper\), accuracy [\d.]+%", frontier)
 
 
-def test_all_learners_are_trained_by_default(run, folder) -> None:
+def test_a_ladder_is_trained_by_default_on_all_rows_but_the_test_set(run, folder) -> None:
     facts = json.loads(run(*BARE[:4], *BARE[6:], "--budget", "8", "--json").stdout)
-    names = [result["learner"] for result in facts["learners"]]
-    assert names == ["greedy-miser", "budget-forest", "ladder"]
+    assert [result["learner"] for result in facts["learners"]] == ["ladder"]
+    assert facts["settings"]["rows"] == {"train": 192, "validation": 192, "test": 48}
+    assert facts["settings"]["cross_fitted"]
+    assert "The validation set is all of the training rows" in facts["assumptions"][0]
 
 
 def test_a_learner_that_ran_out_of_time_is_reported(run, folder) -> None:

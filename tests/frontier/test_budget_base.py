@@ -17,7 +17,7 @@ MISER = GreedyMiserClassifier(n_estimators=3)
 
 def test_candidates_get_the_prices_and_a_seed_of_the_estimator() -> None:
     model = BudgetClassifier(PRICES, learners={"a": MISER}, random_state=3)
-    candidate = model._candidates("classification")["a"]
+    candidate = model.candidates("classification")["a"]
     assert candidate.prices is PRICES
     assert isinstance(candidate.random_state, int)
     assert MISER.prices is None and MISER.random_state is None
@@ -26,7 +26,7 @@ def test_candidates_get_the_prices_and_a_seed_of_the_estimator() -> None:
 def test_a_candidate_keeps_a_seed_of_its_own() -> None:
     own = GreedyMiserClassifier(n_estimators=3, random_state=7)
     model = BudgetClassifier(PRICES, learners=[own], random_state=3)
-    (candidate,) = model._candidates("classification").values()
+    (candidate,) = model.candidates("classification").values()
     assert candidate.random_state == 7
 
 

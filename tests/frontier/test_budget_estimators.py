@@ -16,7 +16,10 @@ from thrifty import (
     BudgetRanker,
     BudgetRegressor,
     GreedyMiserClassifier,
+    GreedyMiserRanker,
     GreedyMiserRegressor,
+    LadderClassifier,
+    LadderRegressor,
     Prices,
     load,
 )
@@ -160,7 +163,7 @@ def test_values_and_orders_have_estimators_too(tmp_path) -> None:
     miser = GreedyMiserRegressor(n_estimators=15)
     regressor = BudgetRegressor(PRICES, budget=1.0, learners=[miser], random_state=0).fit(X, VALUE)
     assert regressor.bill(X).max() <= 1.0 and regressor.score(X, VALUE) > 0.2
-    ranker = BudgetRanker(PRICES, budget=1.0, random_state=0)
+    ranker = BudgetRanker(PRICES, budget=1.0, effort="fast", random_state=0)
     ranker.fit(X, np.digitize(VALUE, [0, 1]), qid=np.arange(400) // 10)
     assert ranker.bill(X).mean() <= 1.0
     assert ranker.score(X, np.digitize(VALUE, [0, 1]), np.arange(400) // 10) > 0.5
@@ -169,10 +172,15 @@ def test_values_and_orders_have_estimators_too(tmp_path) -> None:
 
 
 def test_a_ranker_is_chosen_on_whole_queries() -> None:
-    ranker = BudgetRanker(PRICES, random_state=0).fit(
-        X, np.digitize(VALUE, [0, 1]), qid=np.arange(400) // 10
-    )
+    ranker = BudgetRanker(PRICES, learners=[GreedyMiserRanker(n_estimators=5)], random_state=0)
+    ranker.fit(X, np.digitize(VALUE, [0, 1]), qid=np.arange(400) // 10)
     assert np.unique(ranker.frontier_.clusters, return_counts=True)[1].tolist() == [10] * 8
+
+
+@pytest.mark.parametrize("learners", ["auto", [GreedyMiserRanker(n_estimators=5)]])
+def test_a_ranker_without_queries_divides_the_rows(learners) -> None:
+    ranker = BudgetRanker(PRICES, learners=learners, effort="fast", random_state=0)
+    assert ranker.fit(X, np.digitize(VALUE, [0, 1])).score(X, np.digitize(VALUE, [0, 1])) > 0.5
 
 
 def test_it_is_cloned_and_searched_like_any_estimator() -> None:
@@ -222,3 +230,101 @@ def test_learners_of_one_class_get_numbers() -> None:
         "GreedyMiserClassifier-1",
         "GreedyMiserClassifier-2",
     ]
+
+
+# --- ladders, on all rows ----------------------------------------------------
+
+
+def test_a_ladder_alone_trains_and_chooses_on_all_rows(monkeypatch) -> None:
+    fitted = []
+    read = LadderClassifier._fit_ladders
+
+    def spy(self, train, validation):
+        fitted.append((len(train), validation))
+        return read(self, train, validation)
+
+    monkeypatch.setattr(LadderClassifier, "_fit_ladders", spy)
+    model = BudgetClassifier(PRICES, effort="fast", random_state=0).fit(X, LABEL)
+    assert fitted == [(400, None)]
+    assert model.frontier_.learners == ("ladder",)
+    assert model.validation_.positions.tolist() == list(range(400))
+    assert len(model.point_.bills) == 400
+    assert model.point_.quality == pytest.approx(0.9, abs=0.08)
+
+
+@pytest.mark.parametrize("ladder", [LadderClassifier, LadderRegressor])
+def test_noise_is_not_taken_for_quality(ladder) -> None:
+    noise = np.random.default_rng(0).normal(size=400)
+    kind, y = (
+        (BudgetClassifier, noise > 0) if ladder is LadderClassifier else (BudgetRegressor, noise)
+    )
+    model = kind(effort="fast", random_state=0).fit(X.to_numpy(), y)
+    best = max(point.quality for point in model.frontier_.points)
+    assert best < (0.62 if ladder is LadderClassifier else 0.1)
+
+
+def test_one_learner_that_does_not_cross_fit_holds_rows_out_for_all() -> None:
+    learners = [LadderClassifier(effort="fast"), MISER]
+    model = budgeted(learners=learners).fit(X, LABEL)
+    assert len(model.validation_) == 80
+    assert all(len(point.bills) == 80 for point in model.frontier_.points)
+    held_out = X.iloc[model.validation_.positions]
+    for point in model.frontier_.points[::9]:
+        assert point.bill == pytest.approx(point.model.bill(held_out).mean())
+
+
+def test_two_ladders_are_measured_on_the_same_rows() -> None:
+    shallow = LadderClassifier(effort="fast", folds=2)
+    model = budgeted(learners={"a": shallow, "b": LadderClassifier(effort="fast")}).fit(X, LABEL)
+    assert set(model.frontier_.learners) == {"a", "b"}
+    assert all(len(point.bills) == 400 for point in model.frontier_.points)
+
+
+def test_rows_of_weight_0_are_as_if_they_were_not_there() -> None:
+    kept = np.random.default_rng(0).random(400) < 0.5
+    strange = X.copy()
+    strange[~kept] = 1e6
+    model = BudgetClassifier(PRICES, budget=5.0, effort="fast", random_state=0)
+    beside = model.fit(strange, LABEL, sample_weight=kept.astype(float)).predict_proba(X)
+    alone = model.fit(X[kept], LABEL[kept], sample_weight=np.ones(kept.sum())).predict_proba(X)
+    np.testing.assert_array_equal(beside, alone)
+
+
+@pytest.mark.parametrize("learners", ["auto", [MISER], [LadderClassifier(effort="fast")]])
+def test_class_weights_count_once_in_training(learners) -> None:
+    rare = np.where(np.arange(400) % 5 == 0, "rare", "usual")
+    model = BudgetClassifier(
+        budget=0.0, class_weight="balanced", effort="fast", learners=learners, random_state=0
+    )
+    shares = model.fit(X, rare).predict_proba(X)[:, 0]
+    np.testing.assert_allclose(shares, 0.5, atol=0.01)
+
+
+def test_groups_stay_together_in_the_folds_of_a_ladder() -> None:
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(50), 8)
+    visits = rng.normal(size=(50, 3))[patient] + 0.01 * rng.normal(size=(400, 3))
+    ill = (np.arange(50) % 2)[patient]  # pure chance
+    model = BudgetClassifier(effort="fast", random_state=0)
+    by_row = max(point.quality for point in model.fit(visits, ill).frontier_.points)
+    by_patient = model.fit(visits, ill, groups=patient).frontier_
+    assert by_row > 0.9 > 0.72 > max(point.quality for point in by_patient.points)
+    assert by_patient.clusters.tolist() == patient.tolist()
+
+
+def test_effort_and_cap_are_passed_on_to_the_ladder() -> None:
+    model = BudgetClassifier(PRICES, cap=3.0, effort="best", time_limit=60.0, random_state=0)
+    (ladder,) = model.candidates("classification").values()
+    assert (ladder.effort, ladder.cap, ladder.time_limit) == ("best", 3.0, 60.0)
+    own = LadderClassifier(effort="fast")
+    (ladder,) = (
+        BudgetClassifier(learners=[own], effort="best").candidates("classification").values()
+    )
+    assert ladder.effort == "fast"
+
+
+def test_no_row_of_a_ladder_costs_more_than_the_cap() -> None:
+    model = BudgetClassifier(PRICES, cap=2.0, effort="fast", random_state=0).fit(X, LABEL)
+    holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.4)
+    assert model.bill(holes).max() <= 2.0
+    assert all(point.ceiling <= 2.0 for point in model.frontier_.points)

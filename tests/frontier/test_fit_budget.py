@@ -202,3 +202,38 @@ def test_a_value_that_only_held_out_rows_have_is_an_error() -> None:
     rare[index[0]] = 1.0
     with pytest.raises(DataError, match=r".*'rare' has no value"):
         fit_budget(X.assign(rare=rare), LABEL, budget=1)
+
+
+# --- ladders -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def by_ladder():
+    return frontier.fit_budget(X, LABEL, prices=PRICES, budget=5.0, effort="fast")
+
+
+def test_a_ladder_trains_on_all_rows_but_the_test_set(by_ladder) -> None:
+    assert by_ladder.sets.cross_fitted
+    assert by_ladder.sets.sizes == {"train": 192, "validation": 192, "test": 48}
+    validation, test = by_ladder.sets.validation.positions, by_ladder.test.positions
+    assert sorted([*validation, *test]) == list(range(240))
+    assert by_ladder.sets.validation.labels.tolist() == LABEL[validation].tolist()
+    assert len(by_ladder.chosen.bills) == 192
+    assert by_ladder.predictor.provenance["rows"] == by_ladder.sets.sizes
+
+
+def test_the_ladder_is_measured_on_test_rows_that_it_has_not_seen(by_ladder) -> None:
+    rows = X.iloc[by_ladder.test.positions]
+    model = by_ladder.predictor
+    assert by_ladder.test_result.bill == model.bill(rows).mean() <= 11.0
+    assert by_ladder.test_result.quality == np.mean(
+        model.predict(rows) == LABEL[by_ladder.test.positions]
+    )
+
+
+def test_other_learners_choose_on_a_validation_set(found) -> None:
+    assert not found.sets.cross_fitted
+    sets = found.sets
+    positions = [sets.validation.positions, sets.test.positions]
+    assert not set(positions[0]) & set(positions[1])
+    assert found.estimator.validation_.labels.tolist() == sets.validation.labels.tolist()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thrifty import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
+from thrifty import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor, LadderRanker
 from thrifty.errors import DataError
-from thrifty.frontier.tasks import LEARNERS, RACE_SETTINGS, guess_task, learners_named
+from thrifty.frontier.tasks import LEARNERS, guess_task, learners_named
 
 
 @pytest.mark.parametrize(
@@ -35,14 +35,11 @@ def test_every_task_has_learners_of_its_own() -> None:
         "regression": GreedyMiserRegressor,
         "ranking": GreedyMiserRanker,
     }
-    with pytest.raises(DataError, match=r"\['ladders'\] are not for ranking; there are greedy"):
+    with pytest.raises(DataError, match=r"\['ladders'\] are not for ranking; there are ladder, g"):
         learners_named(["ladders"], "ranking")
 
 
-def test_in_a_race_some_learners_use_less_than_their_defaults() -> None:
-    racing, named = (
-        learners_named((), "classification"),
-        learners_named(["ladder"], "classification"),
-    )
-    assert racing["ladder"].n_estimators == RACE_SETTINGS["ladder"]["n_estimators"]
-    assert named["ladder"].n_estimators > racing["ladder"].n_estimators
+def test_without_a_name_the_ladder_races_alone() -> None:
+    found = {task: learners_named((), task) for task in LEARNERS}
+    assert [list(learners) for learners in found.values()] == [["ladder"]] * 3
+    assert isinstance(found["ranking"]["ladder"], LadderRanker)

@@ -69,6 +69,15 @@ def test_a_large_table_is_divided_once_and_a_fifth_is_evidence(grouped, monkeypa
     assert len(draw(np.zeros(99)).divisions) == 3
 
 
+@pytest.mark.parametrize("folds", [2, 3])
+def test_one_fold_of_a_small_table_may_be_evidence_enough(folds):
+    y = np.arange(60) % 2
+    crossfit = CrossFit.draw(y, None, folds, 4, np.random.RandomState(0), one_fold=True)
+    ((fit, unseen),) = crossfit.divisions
+    assert len(unseen) == 60 // folds and unseen.tolist() == crossfit.rows.tolist()
+    assert sorted([*fit, *unseen]) == list(range(60))
+
+
 def test_too_few_rows_or_groups_are_refused():
     with pytest.raises(DataError, match="4 folds need at least as many rows, there are 3"):
         draw(np.zeros(3), folds=4)

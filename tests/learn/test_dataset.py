@@ -263,6 +263,12 @@ def test_groups_are_numbered_and_stay_with_their_rows():
     assert weighted.clusters.tolist() == [1, 1, 0]
 
 
+@pytest.mark.parametrize("groups", [None, ["eve"] * 4])
+def test_a_single_group_may_be_divided(groups):
+    assert small_set(groups=groups).groups is None
+    assert small_set(groups=["eve", "bob", "eve", "ann"]).groups.tolist() == [2, 1, 2, 0]
+
+
 def test_queries_are_the_groups_of_a_ranking_unless_it_has_larger_ones():
     X, qid = np.arange(4.0)[:, None], [5, 5, 6, 7]
     assert TrainingSet.read("ranking", X, [0, 1, 0, 1], qid=qid).clusters.tolist() == [0, 0, 1, 2]

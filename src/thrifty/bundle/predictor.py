@@ -169,8 +169,7 @@ def dearest_path(model: Frozen, prices: BoundPrices) -> float:
     >>> dearest_path(branch, Prices([1, 10, 20]).bind(3))  # 1 and 10, or 1 and 20; never all three
     21.0
     """
-    bounds = model.path_bounds()
-    return float(prices.bill(bounds.used, bounds.evaluations).max())
+    return model.largest_bill(prices.bill, np.zeros(model.n_features, dtype=bool))
 
 
 def read_classes(classes: ArrayLike) -> NDArray[Any]:

@@ -37,10 +37,12 @@ def check(options: TrainingOptions, budget: float | None, cap: float | None, as_
         from thrifty.frontier.race import forecast
         from thrifty.frontier.scoring import find_metric
 
-        sets = split_table(data.table, random_state=options.seed)
+        parts = split_table(data.table, random_state=options.seed)
+        sets = parts.suited_to(data.learners.values(), data.table)
         rng = np.random.default_rng(options.seed)
         prices = data.table.prices
-        seconds = forecast(data.learners, sets.train, sets.validation, rng)
+        validation = None if sets.cross_fitted else sets.validation
+        seconds = forecast(data.learners, sets.train, validation, rng)
     plan = {
         "task": data.table.task,
         "inferred": options.task is None,
@@ -50,6 +52,7 @@ def check(options: TrainingOptions, budget: float | None, cap: float | None, as_
         "full": prices.full,
         "unit": prices.unit,
         "rows": sets.sizes,
+        "cross_fitted": sets.cross_fitted,
         "seconds": seconds,
         "budget": budget,
         "cap": cap,

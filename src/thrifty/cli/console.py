@@ -47,10 +47,12 @@ def show_settings(settings: dict[str, Any]) -> None:
     from thrifty.costs.money import money
 
     rows, inferred = settings["rows"], " (inferred)" if settings["inferred"] else ""
+    # In a cross-fit, validation rows are training rows.
+    validation = "" if settings["cross_fitted"] else f"{rows['validation']} validation rows, "
     click.echo(
         f"{settings['task']}{inferred}: {settings['features']} features, "
         f"{money(settings['full'], settings['unit'])} for all; {rows['train']} training rows, "
-        f"{rows['validation']} validation rows, {rows['test']} test rows"
+        f"{validation}{rows['test']} test rows"
     )
 
 

@@ -39,7 +39,8 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
               help="Meet the budget on the validation set only, without a safety margin for new "
               "data.")  # fmt: skip
 @click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), callback=finite,
-              metavar="SECONDS", help="Stop starting new learners after SECONDS.")  # fmt: skip
+              metavar="SECONDS", help="Seconds to train in; of several learners, none starts "
+              "after it.")  # fmt: skip
 @OUTPUT_MODEL
 @click.option("--report", type=OutputFile(), help="HTML report to write.")
 @JSON
@@ -57,9 +58,9 @@ def fit(
 ) -> None:
     """Train the best model within a budget.
 
-    TABLE is a CSV or Parquet file. Splits the rows 60/20/20 into training, validation and test
-    sets, fits on the first, picks the model on the second, and reports its quality and cost on the
-    third.
+    TABLE is a CSV or Parquet file. Trains on 80% of the rows, picks the model by how it predicts
+    rows that it has not seen in training, and reports its quality and cost on the other 20%. For
+    learners other than ladders, 20 of the 80% are held out to pick the model on.
     """
     if (budget is None) == (quality is None):
         raise click.UsageError("Give either --budget or --quality.")

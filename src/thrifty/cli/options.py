@@ -97,7 +97,7 @@ TRAINING = (
     click.option("--scoring", metavar="NAME",
                  help="Quality metric; by default accuracy, r2 or ndcg@5."),
     click.option("--learner", "learners", multiple=True, metavar="NAME",
-                 help="Learner to use, such as greedy-miser; repeatable; by default all."),
+                 help="Learner to use, such as greedy-miser; repeatable; by default a ladder."),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
                  help="Random seed of the split and the learners."),
 )  # fmt: skip

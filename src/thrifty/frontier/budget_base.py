@@ -115,12 +115,12 @@ class BudgetEstimator(PricedEstimator):
         cap = None if self.cap is None else check_budget(self.cap, "cap")
         metric = find_metric(self.scoring, whole.task)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        learners = self._candidates(whole.task)
+        learners = self.candidates(whole.task)
         train, held_out = whole, None
         if validation is not None:
             held_out = self._read_validation(validation, whole)
         elif not all(getattr(learner, "cross_fits", False) for learner in learners.values()):
-            rows, held_rows = split_rows(whole.task, whole.y, whole.clusters, SHARE, rng)
+            rows, held_rows = split_rows(whole.task, whole.y, whole.groups, SHARE, rng)
             train = whole.sample(rows)
             held_out = whole.hold_out(held_rows, train.schema)
         curve, self.learner_results_ = race(learners, train, held_out, metric, self.time_limit, rng)
@@ -132,7 +132,7 @@ class BudgetEstimator(PricedEstimator):
         self._predictor = chosen.model
         return self
 
-    def _candidates(self, task: str) -> dict[str, Any]:
+    def candidates(self, task: str) -> dict[str, Any]:
         """Return the learners by name, with the prices and the seed of this estimator."""
         learners = learners_named((), task) if isinstance(self.learners, str) else self.learners
         if not isinstance(learners, Mapping):

@@ -218,8 +218,8 @@ class BudgetRanker(BudgetEstimator):
         sample_weight : array of shape (n,), optional
             Weights of the rows.
         qid : array of shape (n,), optional
-            Query of each row; queries stay whole in every split. Without it, the training set is
-            one query, and a validation set of your own is needed.
+            Query of each row; queries stay whole in every split. Without it, all rows are one
+            query, which is split.
         validation : (Xv, yv) or (Xv, yv, qidv), optional
             Rows to measure the points on, instead of the training rows.
         groups : sequence of shape (n,), optional

@@ -20,7 +20,8 @@ from thrifty.frontier.curve import CurvePoint, pareto_optimal
 from thrifty.frontier.scoring import Metric
 from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.point import Point, ValidationOutputs
-from thrifty.model import Branch, Forest, Frozen, Stages
+from thrifty.learn.policy.evidence import Trace
+from thrifty.model import Branch, Forest, Frozen, Policy, Stages
 from thrifty.model.links import apply_link
 
 __all__ = ["evaluate_points", "mean_interval", "score_together", "thin"]
@@ -55,16 +56,18 @@ def evaluate_points(
     training_rows : array of shape (m, d), optional
         Some encoded rows of the training set, on which bills are estimated beforehand.
     """
-    outputs = {k: point.outputs for k, point in enumerate(points) if point.outputs is not None}
-    unscored = [k for k, point in enumerate(points) if point.outputs is None]
+    found: dict[int, CurvePoint] = {}
+    for k, point in enumerate(points):
+        outputs = point.outputs if point.look_up is None else point.look_up()
+        if outputs is not None:
+            found[k] = _measure_point(learner, point, outputs, validation, metric, level)
+    unscored = [k for k in range(len(points)) if k not in found]
     models = [points[k].model.model for k in unscored]
     for place, scores, used in score_together(models, validation.X):
         k = unscored[place]
-        outputs[k] = ValidationOutputs(scores, _bills(points[k].model, used, validation.X))
-    measured = [
-        _measure_point(learner, point, outputs[k], validation, metric, level)
-        for k, point in enumerate(points)
-    ]
+        outputs = ValidationOutputs(scores, _bills(points[k].model, used, validation.X))
+        found[k] = _measure_point(learner, points[k], outputs, validation, metric, level)
+    measured = [found[k] for k in range(len(points))]
     if training_rows is None:
         return measured
     for k, _, used in score_together([point.model.model for point in points], training_rows):
@@ -240,7 +243,7 @@ class _SharedRungs:
     """Score models on the same rows; a rung that several ladders share is scored once.
 
     Branches with the same split share the rungs of the ladders on each side, which only the rows of
-    that side are scored on.
+    that side are scored on. Policies that differ in their cost weight share all steps of the rows.
     """
 
     def __init__(self, models: Sequence[Frozen], X: Rows) -> None:
@@ -249,6 +252,7 @@ class _SharedRungs:
         rungs = chain.from_iterable((*ladder.rungs, *ladder.uncertainties) for ladder in ladders)
         self.shared = {id(rung) for rung in rungs} if len(ladders) > 1 else set()
         self.known: dict[int, ScoresAndUsed] = {}
+        self.traces: dict[object, Trace] = {}
         branches: dict[object, list[Branch]] = {}
         for model in models:
             if isinstance(model, Branch):
@@ -265,6 +269,12 @@ class _SharedRungs:
             return self._score_ladder(model)
         if isinstance(model, Branch) and _split_key(model) in self.sides:
             return self.sides[_split_key(model)].score(model)
+        if isinstance(model, Policy):
+            key = _policy_key(model)
+            if key not in self.traces:
+                self.traces[key] = Trace.of(model, self.X)
+            outputs = self.traces[key].at(model.cost_weight)
+            return outputs.scores, outputs.used
         both = getattr(model, "score_and_used", None)
         found = (model.score(self.X), model.used(self.X)) if both is None else both(self.X)
         if id(model) in self.shared:
@@ -290,6 +300,11 @@ class _SharedRungs:
 def _split_key(branch: Branch) -> object:
     """Return what branches with the same split have in common."""
     return branch.feature, branch.threshold, branch.codes.tobytes(), branch.missing_left
+
+
+def _policy_key(policy: Policy) -> object:
+    """Return what policies that differ in their cost weight have in common."""
+    return id(policy.predictor), id(policy.value), policy.known.tobytes(), policy.cap, policy.first
 
 
 class _Sides:

@@ -1,13 +1,15 @@
 """A table, prices and a budget in; the best predictor within the budget out, with test results.
 
-Learners are trained on all rows but the test set. The point is chosen on the same rows, scored by
-models that have not seen them, and the results that are reported come from the test set.
+Learners that cross-fit are trained on all rows but the test set, and the point is chosen on the
+same rows, scored by models that have not seen them. For others, a validation set is held out to
+choose on. The results that are reported come from the test set.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -40,11 +42,21 @@ ESTIMATORS: dict[str, type[BudgetEstimator]] = {
 
 @dataclass(frozen=True, eq=False)
 class ThreeSets:
-    """A table, split into training, validation and test sets; encoded once."""
+    """A table, split into training, validation and test sets; encoded once.
+
+    Parameters
+    ----------
+    train : TrainingSet
+    validation : ValidationSet
+    test : ValidationSet
+    cross_fitted : bool
+        Whether the validation rows are training rows, each scored by models that have not seen it.
+    """
 
     train: TrainingSet
     validation: ValidationSet
     test: ValidationSet
+    cross_fitted: bool = False
 
     @property
     def all(self) -> tuple[TrainingSet, ValidationSet, ValidationSet]:
@@ -53,12 +65,30 @@ class ThreeSets:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Number of rows of each set; validation rows may be training rows, out of fold."""
+        """Number of rows of each set; in a cross-fit, validation rows are training rows."""
         return {
             "train": len(self.train),
             "validation": len(self.validation),
             "test": len(self.test),
         }
+
+    def suited_to(self, learners: Iterable[Any], whole: TrainingSet) -> ThreeSets:
+        """Return the sets for these learners: those that cross-fit train on validation rows, too.
+
+        Parameters
+        ----------
+        learners : iterable of estimators
+        whole : TrainingSet
+            The table that was split.
+        """
+        learners = list(learners)
+        if not all(getattr(learner, "cross_fits", False) for learner in learners):
+            return self
+        rows = np.setdiff1d(np.arange(len(whole)), self.test.positions)
+        train = whole.sample(rows)
+        evidence = learners[0].evidence(train)
+        evidence = replace(evidence, index=rows[evidence.positions])
+        return ThreeSets(train, evidence, self.test, cross_fitted=True)
 
 
 @dataclass(frozen=True)
@@ -155,12 +185,12 @@ def fit_budget(
     target_quality : float, optional
         In place of a budget: choose the cheapest predictor with at least this quality.
     share : float
-        Share of the rows for the validation set, and again for the test set.
+        Share of the rows for the test set, and again for the validation set if there is one.
     random_state : int
         Splits the rows and seeds the learners.
     **settings
         Parameters of `BudgetClassifier`: prices, budget, cap, scoring, learners, confidence,
-        time_limit.
+        effort, time_limit.
 
     Raises
     ------
@@ -189,14 +219,14 @@ def fit_budget(
     else:
         name = task or guess_task(np.asarray(y), None if qid is None else np.asarray(qid))
         whole = _read(name, X, y, qid, groups, settings.get("prices"))
-    parts = split_table(whole, share, random_state)
-    train = whole.sample(np.setdiff1d(np.arange(len(whole)), parts.test.positions))
     estimator: Any = ESTIMATORS[name](random_state=random_state, **settings)
+    parts = split_table(whole, share, random_state)
+    sets = parts.suited_to(estimator.candidates(name).values(), whole)
     try:
-        estimator.fit(train, None)
+        estimator.fit(sets.train, None, validation=None if sets.cross_fitted else sets.validation)
     except DataError as error:
         # The whole table was sound, so a value or class is so rare that no training row has it.
-        raise DataError(f"the {len(train)} training rows: {error}") from error
+        raise DataError(f"the {len(sets.train)} training rows: {error}") from error
     if target_quality is not None:
         estimator = estimator.at_quality(target_quality)
     metric = find_metric(estimator.frontier_.scoring, name)
@@ -204,7 +234,7 @@ def fit_budget(
     outputs = ValidationOutputs.of(estimator.point_.model, test.X)
     result = TestResult(float(outputs.bills.mean()), metric.value(outputs.scores, test))
     spendable = estimator.point_.bill if estimator.budget is None else estimator.budget
-    sets = ThreeSets(train, estimator.validation_, test)
+    sets = replace(sets, test=test)
     plain = LEARNERS[name]["greedy-miser"](random_state=random_state)
     data = _digest(whole)
     return BudgetFit(

@@ -103,7 +103,7 @@ def screen(
     sample, held_out = train, validation
     if len(train) > SCREENING_ROWS:
         share = SCREENING_ROWS / len(train)
-        _, taken = split_rows(train.task, train.y, train.clusters, share, rng)
+        _, taken = split_rows(train.task, train.y, train.groups, share, rng)
         sample = train.sample(taken)
     if validation is not None:
         held_out = validation
@@ -129,7 +129,7 @@ def screen(
 def forecast(
     learners: Mapping[str, Any],
     train: TrainingSet,
-    validation: ValidationSet,
+    validation: ValidationSet | None,
     rng: np.random.Generator,
 ) -> dict[str, float]:
     """Estimate the seconds that each learner would take on all rows.
@@ -140,7 +140,8 @@ def forecast(
     ----------
     learners : mapping of name to estimator
     train : TrainingSet
-    validation : ValidationSet
+    validation : ValidationSet or None
+        None if all learners cross-fit.
     rng : numpy.random.Generator
         Draws the samples.
 
@@ -172,8 +173,9 @@ def forecast(
         held_out = validation
         if share < 1:
             sample = train.sample(_draw(train.y, train.query, share, train.task, rng))
-            taken = _draw(validation.y, validation.query, share, train.task, rng)
-            held_out = validation.take(taken).recode(sample.schema)
+            if validation is not None:
+                taken = _draw(validation.y, validation.query, share, train.task, rng)
+                held_out = validation.take(taken).recode(sample.schema)
         samples.append((size, sample, held_out))
     seconds = {}
     for name, learner in learners.items():

@@ -6,6 +6,7 @@
 | `budget_forest` | `BudgetForestClassifier` | Nan et al. 2015 |
 | `pruning` | `PrunedForestClassifier` | Nan 2018, ch. 4 |
 | `ladder` | `LadderClassifier`, `-Regressor`, `-Ranker` | Thrifty |
+| `policy` | `PolicyClassifier` | Thrifty; after Covert et al. 2023, Gadgil et al. 2024 |
 | `cost_tree` | `CostTreeClassifier`, `-Regressor`, `CostCascadeClassifier` | Xu 2014, ch. 3 |
 | `submodular_tree` | `SubmodularTreeClassifier`, `-Regressor` | Kusner et al. 2014 |
 | `anytime` | `AnytimeClassifier` | Xu 2014 |
@@ -17,9 +18,9 @@
 | `baselines` | what the papers compare with | |
 
 The modules beside the folders are shared by all: `dataset` (tables, read once), `base` (what every
-estimator does), `point` (operating points), `binned`, `purchases`, `losses`, `folds`,
-`calibration`, `encoding`, `targets`. Families build on the layers below them and not on their
-siblings; the contract is in `pyproject.toml`.
+estimator does), `point` (operating points), `crossfit` (scores out of fold), `extra_trees`,
+`linear`, `binned`, `purchases`, `losses`, `folds`, `calibration`, `encoding`, `targets`. Families
+build on the layers below them and not on their siblings; the contract is in `pyproject.toml`.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from thrifty.learn.ladder.ranker import LadderRanker
 from thrifty.learn.ladder.regressor import LadderRegressor
 from thrifty.learn.neighbors.classifier import MarginNeighborsClassifier
 from thrifty.learn.point import Point
+from thrifty.learn.policy.classifier import PolicyClassifier
 from thrifty.learn.pruning.classifier import PrunedForestClassifier
 from thrifty.learn.submodular_tree.estimators import (
     SubmodularTreeClassifier,
@@ -75,6 +77,7 @@ __all__ = [
     "LinearFamily",
     "MarginNeighborsClassifier",
     "Point",
+    "PolicyClassifier",
     "Polynomial",
     "Powers",
     "PrunedForestClassifier",

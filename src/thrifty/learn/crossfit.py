@@ -66,6 +66,7 @@ class CrossFit:
         folds: int,
         repeats: int,
         random: np.random.RandomState,
+        one_fold: bool = False,
     ) -> Self:
         """Divide rows at random, with targets spread evenly.
 
@@ -80,14 +81,16 @@ class CrossFit:
         repeats : int
             How often a small table is divided.
         random : RandomState
+        one_fold : bool
+            Whether one fold of a small table is evidence enough: then there is one division.
 
         Raises
         ------
         DataError
             If there are fewer rows, or groups, than folds.
         """
-        if len(y) >= LARGE:
-            fold = _assign(y, groups, LARGE_FOLDS, random)
+        if len(y) >= LARGE or one_fold:
+            fold = _assign(y, groups, LARGE_FOLDS if len(y) >= LARGE else folds, random)
             division = Division(np.flatnonzero(fold != 0), np.flatnonzero(fold == 0))
             return cls((division,), division.unseen)
         divisions = []

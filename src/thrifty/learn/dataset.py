@@ -126,6 +126,11 @@ class TrainingSet:
         """Number of classes; 0 if the target holds numbers."""
         return 0 if self.classes is None else len(self.classes)
 
+    @property
+    def groups(self) -> NDArray[np.int64] | None:
+        """Groups that are never divided, (n,); None for a single one, such as a single query."""
+        return None if self.clusters is None or self.clusters.max() == 0 else self.clusters
+
     @cached_property
     def categorical(self) -> NDArray[np.bool_]:
         """Which columns hold categories, (d,)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
@@ -56,6 +57,9 @@ class Point:
     outputs : ValidationOutputs or None
         Scores and bills of the validation set, kept where they are small, so that nothing is
         computed again when the point is measured on the same rows.
+    look_up : callable or None
+        Returns these outputs where they are too large to keep, and the model cannot tell them: it
+        has seen the rows, and they come from models that have not.
     """
 
     knob: dict[str, Any]
@@ -63,6 +67,7 @@ class Point:
     bill: float
     quality: float
     outputs: ValidationOutputs | None = field(default=None, repr=False, compare=False)
+    look_up: Callable[[], ValidationOutputs] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def measure(
@@ -70,6 +75,7 @@ class Point:
         model: Predictor,
         validation: ValidationSet,
         outputs: ValidationOutputs | None = None,
+        look_up: Callable[[], ValidationOutputs] | None = None,
     ) -> Self:
         """Measure a predictor on the validation set.
 
@@ -80,13 +86,16 @@ class Point:
         validation : ValidationSet
         outputs : ValidationOutputs, optional
             What the model outputs there, if it is known already.
+        look_up : callable, optional
+            Returns the outputs, if models that have not seen the rows computed them.
         """
         if outputs is None:
-            outputs = ValidationOutputs.of(model, validation.X)
+            outputs = ValidationOutputs.of(model, validation.X) if look_up is None else look_up()
         return cls(
             model.knob or {},
             model,
             float(outputs.bills.mean()),
             validation.quality(outputs.scores),
             outputs if outputs.is_small else None,
+            None if outputs.is_small else look_up,
         )

@@ -23,11 +23,23 @@ from numpy.typing import NDArray
 from thrifty.errors import BundleError
 from thrifty.model.path_bounds import PathBounds
 
-__all__ = ["Frozen", "Price", "Walk", "build_part", "pack", "sealed", "shared_parts", "unpack"]
+__all__ = [
+    "Bill",
+    "Frozen",
+    "Price",
+    "Walk",
+    "build_part",
+    "pack",
+    "sealed",
+    "shared_parts",
+    "unpack",
+]
 
 # What a feature, given by its position, would cost now. Walks order their requests by it. A model
 # never knows the prices, so whoever starts the walk passes this function in.
 Price = Callable[[int], float]
+# What rows pay for used features (n, d) and numbers of evaluations (n,).
+Bill = Callable[[NDArray[np.bool_], NDArray[np.int64]], NDArray[np.float64]]
 
 # Models may be nested in a file, but not so deeply that building them exhausts the stack.
 MAX_DEPTH = 8
@@ -110,6 +122,11 @@ class Frozen(ABC):
         By default one set: all features that any row could touch, and the most evaluations.
         """
         return PathBounds.of(self.support, self.most_evaluations)
+
+    def largest_bill(self, bill: Bill, bought: NDArray[np.bool_]) -> float:
+        """Return a bound on the bill of any row that has bought some features (d,) before."""
+        bounds = self.path_bounds()
+        return float(bill(bounds.used | bought, bounds.evaluations).max())
 
     @abstractmethod
     def walk(self, price: Price | None = None) -> Walk:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
-from thrifty.model.base import Frozen, Price, Walk, pack, sealed, unpack
+from thrifty.model.base import Bill, Frozen, Price, Walk, pack, sealed, unpack
 from thrifty.model.file_checks import entry_problems, layout_problems, prior_problems
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.relay import RelayWalk
@@ -177,6 +177,12 @@ class Branch(Frozen):
     def path_bounds(self) -> PathBounds:
         """Return what single rows use at most: the split, and a path of one side."""
         return self.left.path_bounds().either(self.right.path_bounds()).reading([self.feature])
+
+    def largest_bill(self, bill: Bill, bought: NDArray[np.bool_]) -> float:
+        """Return the larger bound of both sides, for rows that have bought the split."""
+        bought = bought.copy()
+        bought[self.feature] = True
+        return max(side.largest_bill(bill, bought) for side in (self.left, self.right))
 
     def walk(self, price: Price | None = None) -> BranchWalk:
         """Start one example; it asks for the feature of the split, then for what its side needs."""

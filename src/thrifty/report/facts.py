@@ -84,6 +84,7 @@ def fit_facts(
             "confidence": estimator.confidence,
             **_table_facts(found.predictor),
             "rows": found.sets.sizes,
+            "cross_fitted": found.sets.cross_fitted,
         },
         "chosen": {
             "learner": chosen.learner,

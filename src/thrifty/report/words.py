@@ -68,10 +68,15 @@ def assumptions(found: BudgetFit, note: str) -> list[str]:
         A further assumption, appended at the end unless it is empty.
     """
     sizes, estimator, unit = found.sets.sizes, found.estimator, found.predictor.prices.unit
+    split = f"The rows were split {HOW_SPLIT[found.task]}: {sizes['train']} for training, "
+    if found.sets.cross_fitted:
+        how = "all" if sizes["validation"] == sizes["train"] else str(sizes["validation"])
+        split += f"{sizes['test']} for testing. The validation set is {how} of the training rows, "
+        split += "each scored by models that have not seen it. "
+    else:
+        split += f"{sizes['validation']} for validation, {sizes['test']} for testing. "
     items = [
-        f"The rows were split {HOW_SPLIT[found.task]}: {sizes['train']} for training, "
-        f"{sizes['validation']} for validation, {sizes['test']} for testing. "
-        "New data is assumed to come from the same distribution.",
+        f"{split}New data is assumed to come from the same distribution.",
         "Bills and qualities along the curve are means over the validation set. The chosen point "
         "is the best of many there, so its validation quality is optimistic. The test set was "
         "used neither for training nor for model selection.",

@@ -11,6 +11,7 @@ import pytest
 from thrifty import LadderClassifier, LadderRegressor, Prices
 from thrifty.learn.crossfit import CrossFit
 from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.learn.ladder.effort import EFFORTS, RungSettings
 from thrifty.learn.ladder.rows import LadderRows
 
 # Makes a table of n rows and its target: make(n=600, seed=0).
@@ -24,10 +25,20 @@ def prices() -> Prices:
     return Prices([1.0, 4.0, 4.0])
 
 
+# A few rungs with a few trees, fitted once to each of three folds.
+FEW = RungSettings(n_rungs=6, n_trees=25, n_top_trees=50, repeats=1)
+
+
+@pytest.fixture(autouse=True)
+def little_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ladders of the default effort do all that they do otherwise, but less of it."""
+    monkeypatch.setitem(EFFORTS, "balanced", FEW)
+
+
 @pytest.fixture
 def small() -> dict[str, Any]:
-    """Settings of a ladder that is fitted fast."""
-    return {"effort": "fast", "random_state": 0}
+    """Settings of a ladder that is the same every time."""
+    return {"random_state": 0}
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from thrifty import DataError, LadderClassifier, LadderRegressor, Prices, load, threads
 from thrifty.learn import crossfit
 from thrifty.learn.dataset import TrainingSet
-from thrifty.learn.point import ValidationOutputs
-from thrifty.model import Average, Forest, Stages
+from thrifty.learn.point import Point, ValidationOutputs
+from thrifty.model import Average, Branch, Forest, Stages
 
 # --- the path ----------------------------------------------------------------
 
@@ -77,7 +77,7 @@ def test_points_on_validation_rows_are_what_their_models_reach_there(
 def test_pure_noise_is_at_chance_out_of_fold_although_the_model_learns_it_by_heart():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 4)), np.arange(400) % 2
-    found = list(LadderClassifier(effort="fast", random_state=0).path(X, y))
+    found = list(LadderClassifier(random_state=0).path(X, y))
     assert np.mean(found[-1].model.predict(X) == y) > 0.9
     # Four standard errors around one half.
     assert all(0.4 < point.quality < 0.6 for point in found)
@@ -89,7 +89,7 @@ def test_the_score_of_a_row_comes_from_models_that_saw_nothing_of_its_group():
     # The visits of a patient are alike, and what he has is pure chance.
     X = rng.normal(size=(60, 3))[patient] + 0.01 * rng.normal(size=(360, 3))
     y = (np.arange(60) % 2)[patient]
-    model = LadderClassifier(effort="fast", random_state=0)
+    model = LadderClassifier(random_state=0)
     by_patient = list(model.path(X, y, groups=patient))[-1]
     by_row = list(model.path(X, y))[-1]
     assert by_row.quality > 0.9 > 0.7 > by_patient.quality
@@ -116,6 +116,20 @@ def test_all_rows_of_a_small_table_are_evidence_and_a_fifth_of_a_large_one(
     np.testing.assert_array_equal(model.evidence(train).y, train.y[rows])
 
 
+@pytest.mark.parametrize("n", [400, 1200])
+def test_a_fast_ladder_has_honest_evidence_too(n):
+    # Without boosted trees on few rows, and with a third of the rows as evidence on more.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 4)), np.arange(n) % 2
+    model = LadderClassifier(effort="fast", random_state=0)
+    train = TrainingSet.read("classification", X, y)
+    found = list(model.path(train, None))
+    assert np.mean(found[-1].model.predict(X) == y) > 0.75
+    assert all(abs(point.quality - 0.5) < 0.1 for point in found)
+    assert len(model.evidence(train)) == (n if n < 1000 else n // 3)
+    assert found[-1].quality == model.evidence(train).quality(found[-1].outputs.scores)
+
+
 @pytest.mark.parametrize("seed", [3, None, np.random.RandomState(3)], ids=["int", "none", "state"])
 def test_the_evidence_after_a_path_is_what_its_points_were_measured_on(
     make_labels, seed, monkeypatch
@@ -123,7 +137,7 @@ def test_the_evidence_after_a_path_is_what_its_points_were_measured_on(
     monkeypatch.setattr(crossfit, "LARGE", 300)
     X, y = make_labels(300)
     train = TrainingSet.read("classification", X, y)
-    model = LadderClassifier(effort="fast", random_state=seed)
+    model = LadderClassifier(random_state=seed)
     top = max(model.path(train, None), key=lambda point: point.quality)
     assert top.quality > 0.9
     assert top.quality == model.evidence(train).quality(top.outputs.scores)
@@ -134,20 +148,19 @@ def test_validation_rows_move_thresholds_and_weights_but_no_tree(make_labels, pr
     held_out, labels = make_labels(100, seed=1)
     swapped = np.where(labels == "yes", "no", "yes")
 
-    def fit(validation):
-        model = LadderClassifier(prices, **small)
-        train = model._read_training(X, y)
-        rows = None if validation is None else model._read_validation(validation, train)
-        return model._fit_ladder(train, rows).rungs[1:]
+    def rungs(validation):
+        points = LadderClassifier(prices, **small).path(X, y, validation=validation)
+        static = [point for point in points if point.knob.get("rung", 0) > 0]
+        return [point.model.model for point in sorted(static, key=lambda point: point.knob["rung"])]
 
-    alone, right, wrong = fit(None), fit((held_out, labels)), fit((held_out, swapped))
-    for rungs in zip(alone, right, wrong, strict=True):
-        for parts in zip(*(rung.model.parts for rung in rungs), strict=True):
+    alone, right, wrong = rungs(None), rungs((held_out, labels)), rungs((held_out, swapped))
+    for models in zip(alone, right, wrong, strict=True):
+        for parts in zip(*(model.parts for model in models), strict=True):
             first, *others = (part.state()[1] for part in parts)
             for other in others:
                 for name, array in first.items():
                     np.testing.assert_array_equal(array, other[name])
-    assert not np.array_equal(right[-1].model.factors, wrong[-1].model.factors)
+    assert not np.array_equal(right[-1].factors, wrong[-1].factors)
 
 
 # --- purchases ---------------------------------------------------------------
@@ -237,6 +250,61 @@ def test_no_row_costs_more_than_the_cap_whatever_its_values(cap, make_labels, pr
     check()
 
 
+@pytest.mark.parametrize("cap", [0.0, 1.5, 6.0, 12.0])
+def test_evaluations_count_toward_the_cap(cap, ladder_and_table, small):
+    ladder, make = ladder_and_table
+    # More than two hundred trees a rung: they cost more than the cheap column.
+    prices = Prices([1.0, 4.0, 4.0], evaluation=0.005)
+    X, y = make(150)
+    points = list(ladder(prices, cap=cap, **small).path(X, y))
+    assert all(point.model.ceiling <= cap for point in points)
+    assert (len(points) > 1) == (cap >= 6.0)
+
+
+# --- branches ----------------------------------------------------------------
+
+
+def make_context(n=900, seed=0):
+    """Column 0 says whether columns 1 to 3, or columns 4 to 6, vote on the label."""
+    X = np.random.default_rng(seed).choice([-1.0, 1.0], size=(n, 8))
+    votes = np.where(X[:, 0] > 0, X[:, 1:4].sum(axis=1), X[:, 4:7].sum(axis=1))
+    return X, (votes > 0).astype(int)
+
+
+@pytest.fixture
+def branching(small) -> list[Point]:
+    """The points of a ladder with branches."""
+    return list(LadderClassifier(**small).path(*make_context()))
+
+
+def test_where_a_feature_says_which_others_matter_a_row_buys_only_those(branching):
+    X, y = make_context(seed=1)
+    # The column that decides, and three votes at most; a ladder without branches needs all seven.
+    good = [point for point in branching if point.bill <= 4.0 and point.quality > 0.97]
+    assert good
+    assert np.mean(good[0].model.predict(X) == y) > 0.97
+    assert good[0].model.bill(X).mean() <= 4.0
+
+
+def test_noise_leads_to_no_branch():
+    X = np.random.default_rng(0).normal(size=(600, 6))
+    model = LadderClassifier(random_state=0)
+    found = model.path(X, np.arange(600) % 2)
+    assert not any(isinstance(point.model.model, Branch) for point in found)
+
+
+def test_branches_keep_the_cap(branching):
+    assert any(isinstance(point.model.model, Branch) for point in branching)
+    X, y = make_context()
+    rows = np.where(np.random.default_rng(2).random(X.shape) < 0.3, np.nan, X)
+    prices = Prices([5.0] + [1.0] * 7)
+    for cap in (0.5, 6.0):
+        model = LadderClassifier(prices, cap=cap, random_state=0)
+        assert model.fit(X, y).bill(rows).max() <= cap
+        for point in model.path(X, y):
+            assert point.model.ceiling <= cap
+
+
 # --- random numbers ----------------------------------------------------------
 
 
@@ -256,8 +324,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(
 def test_another_seed_gives_another_ladder(make_labels, prices):
     X, y = make_labels(200)
     scores = [
-        LadderClassifier(prices, effort="fast", random_state=seed).fit(X, y).predict_proba(X)
-        for seed in (0, 1)
+        LadderClassifier(prices, random_state=seed).fit(X, y).predict_proba(X) for seed in (0, 1)
     ]
     assert not np.array_equal(*scores)
 

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from thrifty.costs import Prices
 from thrifty.learn.ladder.feature_order import (
     drop_features,
+    order_features,
     order_groups,
     price_of,
     price_ratio,
     sold_in_groups,
+    thin_sets,
 )
 
 NAMES = ["a", "b", "c", "d"]
@@ -137,3 +139,35 @@ def test_only_tables_that_are_sold_in_a_few_groups_are_tried():
         shared={f"g{j}": 1.0 for j in range(20)},
     )
     assert not sold_in_groups(many.bind(20))
+
+
+# --- forward, feature by feature ---------------------------------------------
+
+
+def test_features_are_bought_by_what_they_save_per_price_after_the_free_ones():
+    worth = np.array([6.0, 4.0, 1.0, 0.5])
+    prices = Prices([6.0, 2.0, 0.0, 1.0]).bind(4)
+    order = order_features(np.arange(4), prices, lambda features: -worth[features].sum())
+    assert [each.tolist() for each in order] == [[2], [1, 2], [0, 1, 2], [0, 1, 2, 3]]
+
+
+def test_a_feature_whose_group_is_bought_comes_at_its_own_price():
+    worth = np.array([9.0, 3.0, 4.0])
+    prices = Prices([0.0, 0.0, 2.0], groups={"g": [0, 1]}, shared={"g": 4.0}).bind(3)
+    order = order_features(np.arange(3), prices, lambda features: -worth[features].sum())
+    assert [each.tolist() for each in order] == [[], [0], [0, 1], [0, 1, 2]]
+
+
+def test_only_the_features_left_are_ordered():
+    order = order_features(
+        np.array([1, 3]), Prices().bind(4), lambda features: 3.0 - features.sum()
+    )
+    assert [each.tolist() for each in order] == [[], [3], [1, 3]]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "sizes"), [(0.9, [0, 1, 2, 3, 4, 5, 6, 7]), (0.5, [0, 1, 2, 4]), (0.01, [0, 1])]
+)
+def test_thinned_sets_cost_about_the_same_share_of_the_next(ratio, sizes):
+    sets = [np.arange(size) for size in range(9)]
+    assert [len(each) for each in thin_sets(sets, Prices().bind(8), ratio)] == sizes

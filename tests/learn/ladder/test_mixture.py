@@ -72,7 +72,7 @@ def test_few_rows_lead_to_nearly_equal_weights(read_rows, monkeypatch):
     rows = read_rows("classification", X[:30], y[:30])
     model, _ = mix_parts(parts, rows, np.arange(2), np.array([0.5, 0.5]))
     assert 0.48 < model.weights[0] < 0.5 < model.weights[1] < 0.52
-    monkeypatch.setattr(mixture_module, "PULL_ROWS", 0.003)
+    monkeypatch.setitem(mixture_module.PULL_ROWS, "classification", 0.003)
     model, _ = mix_parts(parts, rows, np.arange(2), np.array([0.5, 0.5]))
     assert model.weights[0] < 0.25
 
@@ -112,7 +112,8 @@ def test_values_are_averaged_by_least_squares_without_temperatures(read_rows):
     # 3/4 of the first and 1/4 of the second predict y; on a grid of tenths, 0.7 or 0.8.
     model, scores = mix_parts([part_of(twice, X), part_of(opposite, X)], rows, ALL, np.zeros(1))
     assert model.factors.tolist() == [1.0, 1.0]
-    unpulled = (model.weights[0] * (N + 1000) - 500) / N
+    pull = mixture_module.PULL_ROWS["regression"]
+    unpulled = (model.weights[0] * (N + pull) - pull / 2) / N
     assert min(abs(unpulled - 0.7), abs(unpulled - 0.8)) < 1e-9
     assert np.abs(scores - y).max() < 0.4
 
@@ -124,7 +125,7 @@ def test_a_ranking_is_averaged_by_the_order_alone(read_rows):
     rows = read_rows("ranking", X, y, qid=qid)
     # The first part ranks well by numbers that are far from the grades.
     far, wrong = stump(0, [-70.0], [90.0], "sum"), stump(0, [1.0], [0.0], "sum")
-    model, scores = mix_parts([part_of(wrong, X), part_of(far, X)], rows, ALL, np.zeros(1))
+    _, scores = mix_parts([part_of(wrong, X), part_of(far, X)], rows, ALL, np.zeros(1))
     assert scores[y == 1].min() > scores[y == 0].max()
 
 

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from thrifty.learn.extra_trees import ExtraTrees
+from thrifty.learn import crossfit
 from thrifty.learn.ladder import parts as parts_module
 from thrifty.learn.ladder.parts import (
     BoostedTrees,
+    ForestSettings,
+    extra_trees,
     fit_boosted,
     fit_forest,
     fit_linear_part,
@@ -19,6 +21,7 @@ from thrifty.learn.ladder.parts import (
 from thrifty.learn.linear import fit_linear
 from thrifty.learn.losses import LambdaLoss, LogLoss, SquaredLoss
 from thrifty.model import Forest
+from thrifty.model.forest.nodes import is_leaf
 
 FEW = BoostedTrees(rounds=8, learning_rate=0.3, max_leaves=7, min_samples_leaf=3, max_depth=3)
 ALL = np.arange(4)
@@ -39,14 +42,6 @@ def make_classes(n=120, seed=0):
     return X, np.digitize(y, [-2.0, 2.0])
 
 
-def make_trainer(rows):
-    y = rows.y[: rows.n_train]
-    return ExtraTrees(
-        rows.binned, y if rows.n_classes else y.astype(float), rows.n_classes,
-        rows.weight_of(np.arange(rows.n_train)), rows.groups,
-    )  # fmt: skip
-
-
 # --- boosted trees -----------------------------------------------------------
 
 
@@ -57,7 +52,8 @@ def make_trainer(rows):
         (300, 5, (80, 0.1, 15, 5, 8)),
         (300, 0, (80, 0.1, 15, 5, 8)),
         (6000, 3, (60, 0.2, 31, 20, 8)),
-        (20_000, 2, (80, 0.1, 63, 20, 12)),
+        (20_000, 2, (60, 0.15, 63, 20, 12)),
+        (20_000, 0, (60, 0.15, 63, 20, 12)),
     ],
 )
 def test_settings_suit_the_size_of_the_table(n, classes, expected, read_rows):
@@ -68,6 +64,12 @@ def test_settings_suit_the_size_of_the_table(n, classes, expected, read_rows):
     )
     settings = (found.rounds, found.learning_rate, found.max_leaves, found.min_samples_leaf)
     assert (*settings, found.max_depth) == expected
+
+
+def test_a_ranking_of_few_rows_gets_small_trees(read_rows):
+    X, y, qid = make_ranking()
+    found = BoostedTrees.suited_to(read_rows("ranking", X, y, qid=qid))
+    assert (found.rounds, found.max_leaves, found.min_samples_leaf) == (50, 8, 5)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_a_part_reads_only_the_features_of_its_rung(features, read_rows):
     some = np.array(features)
     found = [
         fit_boosted(rows, some, FEW, random()),
-        fit_forest(rows, make_trainer(rows), some, 10, random()),
+        fit_forest(rows, extra_trees(rows), some, ForestSettings(10), random()),
         fit_linear_part(rows, some),
     ]
     for part in found:
@@ -189,17 +191,65 @@ def test_a_ranker_that_is_worse_than_chance_predicts_the_mean_grade(read_rows):
 )
 def test_forest_scores_are_out_of_bag(task, make, read_rows):
     rows = read_rows(task, *make())
-    part = fit_forest(rows, make_trainer(rows), ALL, 40, random())
-    grown = make_trainer(rows).fit(ALL, 40, random().randint(2**31))
+    part = fit_forest(rows, extra_trees(rows), ALL, ForestSettings(40), random())
+    grown = extra_trees(rows).fit(ALL, 40, random().randint(2**31))
     np.testing.assert_array_equal(part.scores, grown.out_of_bag)
     np.testing.assert_array_equal(part.model.score(rows.X), grown.forest.score(rows.X))
     np.testing.assert_array_equal(part.importance, grown.importance)
 
 
+def test_where_evidence_is_held_out_no_tree_grows_on_it(read_rows, monkeypatch):
+    monkeypatch.setattr(crossfit, "LARGE", 120)
+    X, y = make_classes()
+    rows = read_rows("classification", X, y)
+    held_out = rows.held_out
+    assert len(held_out) == 24
+    y = y.copy()
+    y[held_out] = (y[held_out] + 1) % 3
+    settings = ForestSettings.suited_to(rows, 4, n_trees=30)
+    assert settings == ForestSettings(10, max_features=2, bag=480, min_samples_leaf=3)
+    changed = replace(rows, y=y)
+    one, two = (
+        fit_forest(each, extra_trees(each), ALL, settings, random()) for each in (rows, changed)
+    )
+    np.testing.assert_array_equal(one.model.score(X), two.model.score(X))
+    np.testing.assert_allclose(one.scores, one.model.score(X[held_out]))
+
+
+def test_small_tables_grow_all_trees_on_plain_bags(read_rows):
+    rows = read_rows("classification", *make_classes())
+    assert len(rows.held_out) == 0
+    assert ForestSettings.suited_to(rows, 4, n_trees=30) == ForestSettings(30)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "is_top", "expected"),
+    [
+        (5, True, ForestSettings(30)),
+        (5, False, ForestSettings(18)),
+        (4, False, ForestSettings(18, min_samples_leaf=3)),
+    ],
+)
+def test_from_thousands_of_rows_on_forests_below_the_top_are_kept_small(
+    n_features, is_top, expected, read_rows, monkeypatch
+):
+    monkeypatch.setattr(parts_module, "MANY_ROWS", 120)
+    rows = read_rows("classification", *make_classes())
+    assert ForestSettings.suited_to(rows, n_features, 30, is_top) == expected
+
+
+def test_a_forest_has_values_at_its_leaves_only(read_rows):
+    rows = read_rows("classification", *make_classes())
+    forest = fit_forest(rows, extra_trees(rows), ALL, ForestSettings(3), random()).model
+    leaf = is_leaf(forest.nodes)
+    assert not forest.values[~leaf].any()
+    np.testing.assert_allclose(forest.values[leaf].sum(axis=1), 1.0)
+
+
 def test_rows_that_are_in_every_bag_get_the_mean_of_the_others(read_rows):
     rows = read_rows("classification", *make_classes())
-    part = fit_forest(rows, make_trainer(rows), ALL, 1, random())
-    out_of_bag = make_trainer(rows).fit(ALL, 1, random().randint(2**31)).out_of_bag
+    part = fit_forest(rows, extra_trees(rows), ALL, ForestSettings(1), random())
+    out_of_bag = extra_trees(rows).fit(ALL, 1, random().randint(2**31)).out_of_bag
     absent = np.isnan(out_of_bag[:, 0])
     assert 0 < absent.sum() < 120
     mean = np.nanmean(out_of_bag, axis=0)
@@ -232,7 +282,7 @@ def test_validation_rows_are_scored_by_the_model_that_is_used(task, make, read_r
     rows = read_rows(task, *make(), validation=(X, y))
     found = [
         fit_boosted(rows, ALL, FEW, random()),
-        fit_forest(rows, make_trainer(rows), ALL, 10, random()),
+        fit_forest(rows, extra_trees(rows), ALL, ForestSettings(10), random()),
         fit_linear_part(rows, ALL),
     ]
     for part in found:

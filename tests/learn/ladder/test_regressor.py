@@ -29,7 +29,7 @@ def test_the_uncertainty_is_larger_where_climbing_lowers_the_error(make_numbers,
 def test_pure_noise_explains_nothing_out_of_fold_although_the_model_learns_it_by_heart():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
-    found = list(LadderRegressor(effort="fast", random_state=0).path(X, y))
+    found = list(LadderRegressor(random_state=0).path(X, y))
     top = max((point for point in found if "rung" in point.knob), key=lambda point: point.bill)
     assert np.corrcoef(top.model.predict(X), y)[0, 1] > 0.6
     assert all(point.quality < 0.05 for point in found)

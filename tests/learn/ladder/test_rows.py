@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from thrifty.costs import Prices
-from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.ladder import rows as rows_module
-from thrifty.learn.ladder.rows import groups_of
 
 X = np.random.default_rng(0).normal(size=(30, 2))
 Y = np.arange(30) % 3
@@ -47,32 +45,40 @@ def test_groups_and_queries_of_validation_rows_are_new_ones(read_rows):
     assert rows.query is None
 
 
-@pytest.mark.parametrize(("groups", "kept"), [(None, False), ([7] * 30, False), (Y, True)])
-def test_a_single_group_is_none(groups, kept):
-    train = TrainingSet.read("classification", X, Y, groups=groups)
-    found = groups_of(train)
-    assert (found is not None) == kept
-
-
-def test_some_rows_keep_target_weights_bins_and_folds(read_rows):
+def test_a_split_keeps_target_weights_bins_and_folds_on_each_side(read_rows):
     rows = read_rows(
         "regression", X, Y, sample_weight=np.arange(1.0, 31.0), groups=np.arange(30) // 2,
         validation=(V, Y[:6]),
     )  # fmt: skip
     kept = np.zeros(36, dtype=bool)
     kept[[0, 3, 4, 5, 17, 20, 29, 31, 35]] = True
-    prices = Prices([0.0, 2.0]).bind(2)
-    part = rows.take(kept, prices)
+    part, rest = rows.split(kept, feature=0)
     places = np.flatnonzero(kept)
     np.testing.assert_array_equal(part.X, rows.X[kept])
     np.testing.assert_array_equal(part.y, rows.y[kept])
     np.testing.assert_array_equal(part.weight, rows.weight[kept])
     np.testing.assert_array_equal(part.binned.bins, rows.binned.bins[:, places[places < 30]])
-    assert part.prices is prices and part.n_train == 7
+    assert (part.n_train, rest.n_train, len(rest)) == (7, 23, 27)
     assert part.groups.tolist() == [0, 1, 2, 2, 3, 4, 5, 6, 7]
     for whole, less in zip(rows.crossfit.divisions, part.crossfit.divisions, strict=True):
         assert places[less.fit].tolist() == [row for row in whole.fit if kept[row]]
         assert places[less.unseen].tolist() == [row for row in whole.unseen if kept[row]]
+
+
+def test_the_feature_that_was_split_on_is_free_and_so_is_entry_to_its_group(read_rows):
+    prices = Prices([3.0, 2.0], groups={"lab": [0, 1]}, shared={"lab": 7.0})
+    part, rest = read_rows("regression", X, Y, prices=prices).split(X[:, 0] <= 0, feature=0)
+    for side in (part, rest):
+        assert side.prices.own.tolist() == [0.0, 2.0]
+        assert side.prices.shared.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_folds_are_those_of_the_first_division(repeats, read_rows):
+    rows = read_rows("regression", X, Y, repeats=repeats, validation=(V, Y[:6]))
+    assert rows.fold.shape == (30,)
+    for k, (_, unseen) in enumerate(rows.crossfit.divisions[:3]):
+        assert np.flatnonzero(rows.fold == k).tolist() == unseen[:-6].tolist()
 
 
 def test_boosting_a_small_table_uses_few_bins_and_a_large_one_all(read_rows, monkeypatch):

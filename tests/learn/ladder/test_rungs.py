@@ -9,8 +9,9 @@ import pytest
 
 from thrifty.costs import Prices
 from thrifty.learn.ladder import rungs as rungs_module
+from thrifty.learn.ladder.effort import RungSettings
 from thrifty.learn.ladder.feature_order import price_of
-from thrifty.learn.ladder.rungs import RungSettings, fit_rungs, prior_scores
+from thrifty.learn.ladder.rungs import fit_rungs, prior_scores
 from thrifty.model import Average, Forest
 
 FEW = RungSettings(n_rungs=4, n_trees=6, n_top_trees=9, repeats=1)
@@ -80,6 +81,22 @@ def test_nothing_is_fitted_below_the_free_features(read_rows):
     assert 1 in rungs[1].features and len(rungs[0].features) == 0
 
 
+@pytest.mark.parametrize("cap", [3.0, 7.0, 12.0])
+def test_one_rung_is_as_near_to_the_cap_as_can_be(cap, read_rows):
+    X = np.random.default_rng(0).normal(size=(120, 20))
+    rows = read_rows("regression", X, X @ np.arange(1.0, 21.0))
+    few = RungSettings(2, n_trees=3, n_top_trees=3, repeats=1, boosted=False)
+    sizes = [len(rung.features) for rung in fit_rungs(rows, few, np.random.RandomState(0), cap)]
+    assert cap in sizes
+    assert cap not in [len(rung.features) for rung in fit(rows, few)]
+
+
+def test_an_effort_without_boosted_trees_has_two_parts(read_rows):
+    rows = read_rows("regression", *make_sum())
+    found = fit(rows, RungSettings(4, n_trees=6, n_top_trees=9, repeats=1, boosted=False))
+    assert {len(rung.model.parts) for rung in found[1:]} == {2}
+
+
 def test_groups_are_bought_by_what_they_save_per_price(read_rows):
     groups = {"most": [0], "useless": [3], "some": [1, 2]}
     prices = Prices([0.0] * 4, groups=groups, shared=dict.fromkeys(groups, 1.0))
@@ -92,6 +109,30 @@ def test_groups_beside_a_free_column_start_with_it(read_rows):
     prices = Prices([0.0] * 4, groups=groups, shared={"most": 1.0, "some": 4.0})
     rungs = fit(read_rows("regression", *make_sum(), prices=prices))
     assert [rung.features.tolist() for rung in rungs] == [[], [3], [0, 3], [0, 1, 2, 3]]
+
+
+def make_context(n=600):
+    """Rows of a query share column 1, which says whether column 0 or column 2 orders them."""
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(n, 3)), np.arange(n) // 10
+    X[:, 1] = qid % 4 != 0
+    order = np.where(X[:, 1] == 1, X[:, 0], X[:, 2])
+    return X, np.digitize(order, [0.0, 1.0]), qid
+
+
+def test_a_ranking_keeps_a_feature_that_ranks_by_itself(read_rows):
+    X, y, qid = make_context()
+    rungs = fit(read_rows("ranking", X, y, qid=qid))
+    assert [rung.features.tolist() for rung in rungs[:2]] == [[], [0]]
+    assert rungs[-1].features.tolist() == [0, 1, 2]
+    for less, more in pairwise(rungs):
+        assert set(less.features.tolist()) < set(more.features.tolist())
+
+
+def test_a_ranking_is_mixed_without_a_forest(read_rows):
+    X, y, qid = make_context()
+    rungs = fit(read_rows("ranking", X, y, qid=qid))
+    assert {len(rung.model.parts) for rung in rungs[1:]} == {2}  # boosted and linear
 
 
 def test_large_tables_have_no_linear_part(read_rows, monkeypatch):

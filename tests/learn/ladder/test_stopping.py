@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,6 @@ from hypothesis import strategies as st
 from thrifty.costs import Prices
 from thrifty.learn.ladder.rungs import Rung
 from thrifty.learn.ladder.stopping import FittedLadder, StoppingEvidence, rung_bills
-from thrifty.learn.point import ValidationOutputs
 from thrifty.model import Average, Forest, Stages
 from thrifty.model.forest.nodes import empty_nodes
 
@@ -96,18 +97,6 @@ def test_what_saves_nothing_is_not_bought():
     assert evidence.thresholds(0.0).tolist() == [np.inf, np.inf]
 
 
-@given(SEEDS, COST_WEIGHTS, st.integers(1, 2))
-def test_rows_that_start_higher_up_have_the_thresholds_of_the_rungs_from_there(
-    seed, cost_weight, start
-):
-    evidence = draw(seed, 4)
-    upward = evidence.upward(start)
-    np.testing.assert_array_equal(
-        upward.thresholds(cost_weight), evidence.thresholds(cost_weight)[start:]
-    )
-    assert evidence.upward(start) is upward and evidence.upward(0) is evidence
-
-
 # --- cost weights ------------------------------------------------------------
 
 
@@ -179,10 +168,10 @@ def make_ladder():
 
 def test_nothing_lies_above_the_rung_where_all_rows_stop():
     ladder = make_ladder()
-    thresholds = ladder.thresholds(0.1)
-    assert thresholds.tolist() == [-np.inf, np.inf, np.inf]
-    assert ladder.model(thresholds) is ladder.rungs[1].model
-    assert thresholds.tolist() == ladder.thresholds_of_rung(1).tolist()
+    assert ladder.thresholds(0.1).tolist() == [-np.inf, np.inf, np.inf]
+    plan = ladder.plan(0.1)
+    assert plan.model is ladder.rungs[1].model
+    assert plan.key == ladder.plan_of_rung(1).key
 
 
 def test_no_row_stops_below_the_rung_that_it_starts_on():
@@ -190,19 +179,28 @@ def test_no_row_stops_below_the_rung_that_it_starts_on():
     assert ladder.thresholds(100.0).tolist() == [np.inf] * 3
     assert ladder.thresholds(100.0, start=1).tolist() == [-np.inf, np.inf, np.inf]
     assert ladder.thresholds(100.0, start=2).tolist() == [-np.inf, -np.inf, np.inf]
+    # The top rung is as far as it goes.
+    assert ladder.thresholds(100.0, start=3).tolist() == [-np.inf, -np.inf, np.inf]
+
+
+def make_split_ladder():
+    """Two rows: the first one is right on the second rung, the other one needs the third."""
+    ladder = make_ladder()
+    loss = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    return replace(ladder, evidence=replace(ladder.evidence, loss=loss))
 
 
 def test_outputs_are_those_of_the_rung_where_a_row_stops():
-    ladder = make_ladder()
-    scores, bills = ladder.outputs(np.array([-np.inf, 0.25, np.inf]))
+    ladder = make_split_ladder()
+    scores, bills = ladder.plan(0.1).outputs()
     assert scores.tolist() == [1.0, 4.0] and bills.tolist() == [1.0, 3.0]
-    scores, bills = ladder.outputs(np.array([0.45, np.inf, np.inf]))
-    assert scores.tolist() == [0.0, 2.0] and bills.tolist() == [0.0, 1.0]
+    scores, bills = ladder.plan_of_rung(1).outputs()
+    assert scores.tolist() == [1.0, 2.0] and bills.tolist() == [1.0, 1.0]
 
 
 def test_the_model_has_the_rungs_where_rows_stop():
-    ladder = make_ladder()
-    model = ladder.model(np.array([-np.inf, 0.25, np.inf]))
+    ladder = make_split_ladder()
+    model = ladder.plan(0.1).model
     assert isinstance(model, Stages)
     assert list(model.rungs) == [rung.model for rung in ladder.rungs[1:]]
     assert model.uncertainties[0] is ladder.uncertainty_models[1]
@@ -210,29 +208,15 @@ def test_the_model_has_the_rungs_where_rows_stop():
 
 
 def test_a_rung_that_no_row_stops_on_is_not_paid():
-    ladder = make_ladder()
-    _, bills = ladder.outputs(np.array([0.45, -np.inf, np.inf]))
-    assert bills.tolist() == [0.0, 3.0]
-    priced = FittedLadder(
-        ladder.rungs, [None] * 3, Prices([1.0, 2.0], evaluation=1.0).bind(2), ladder.evidence
+    prices = Prices([1.0, 2.0], evaluation=1.0).bind(2)
+    ladder = replace(make_ladder(), prices=prices)
+    assert (
+        ladder.plan_of_rung(2).outputs().bills.tolist()
+        == [3.0 + ladder.rungs[2].model.most_evaluations] * 2
     )
-    _, bills = priced.outputs(np.array([0.45, -np.inf, np.inf]))
-    assert bills[1] == 3.0 + ladder.rungs[2].model.most_evaluations
 
 
-@pytest.mark.parametrize("penalty", [0.0, 0.003, 0.02, 0.05])
-def test_outputs_of_validation_rows_are_those_of_the_model(
-    ladder_and_table, prices, small, penalty
-):
-    estimator, make = ladder_and_table
-    model = estimator(prices, **small)
-    train = model._read_training(*make(200))
-    held_out = model._read_validation(make(60, seed=1), train)
-    ladder = model._fit_ladder(train, held_out)
-    settings = [ladder.thresholds_of_rung(r) for r in range(len(ladder.rungs))]
-    for thresholds in [*settings, ladder.thresholds(penalty), ladder.thresholds(penalty, 1)]:
-        predictor = model._predictor_of(ladder.model(thresholds), train)
-        outputs = ladder.outputs(thresholds)
-        scored = ValidationOutputs.of(predictor, held_out.X)
-        np.testing.assert_array_equal(outputs.scores[-60:], scored.scores)
-        np.testing.assert_array_equal(outputs.bills[-60:], scored.bills)
+def test_features_that_were_bought_before_the_ladder_are_paid_on_every_rung():
+    ladder = replace(make_ladder(), bought=frozenset({1}))
+    bills = [ladder.plan_of_rung(r).outputs().bills[0] for r in range(3)]
+    assert bills == [2.0, 3.0, 3.0]

@@ -127,7 +127,7 @@ class ForestBuilder:
         """Copy a grown tree whose nodes add `values` to one output, or (nodes, k) to each."""
         subsets = tree.goes_left[:0]
         if self._has_categories:
-            split = np.flatnonzero(tree.left >= 0)
+            (split,) = (tree.left >= 0).nonzero()
             subsets = tree.goes_left[split[self.binned.categorical[tree.feature[split]]]]
         # Small copies: nodes are made when all trees are there, as on small tables a few calls of
         # NumPy take longer than it takes to grow a tree.

@@ -76,8 +76,11 @@ class GrownTree(NamedTuple):
 
     def trim(self, nodes: int) -> Self:
         """Return a view of the first `nodes` nodes."""
-        *by_node, rows = self
-        return type(self)(*[each[:nodes] for each in by_node], rows)  # type: ignore[arg-type]
+        return self._replace(
+            left=self.left[:nodes], feature=self.feature[:nodes], cut=self.cut[:nodes],
+            goes_left=self.goes_left[:nodes], depth=self.depth[:nodes], first=self.first[:nodes],
+            last=self.last[:nodes], gain=self.gain[:nodes],
+        )  # fmt: skip
 
 
 class Grower:
@@ -121,6 +124,7 @@ class Grower:
         self.min_samples_leaf = min_samples_leaf
         self.total_weight = binned.bins.shape[1] if weight is None else float(weight.sum())
         self.max_depth = max_depth
+        self._considered: tuple[NDArray[np.int64], Candidates] | None = None
         self._allocate(max_leaves)
 
     def grow(self, target: NDArray[np.float64]) -> GrownTree:
@@ -182,7 +186,7 @@ class Grower:
         each_pays = purchases.charge == "example"
         charge = 2.0 * self.penalty * (units[1] if each_pays else self.total_weight)
         weighted = target if self.weight is None else target * self.weight
-        largest_gain = float(np.sum(weighted * target))
+        largest_gain = float(np.add.reduce(weighted * target))
         if features is None and each_pays:
             features = np.arange(len(prices.own))
         elif features is None:
@@ -195,7 +199,7 @@ class Grower:
             self._table,
             Targets(quanta, units, self._ordered),
             self._tree,
-            Candidates(*self._candidates, features),
+            self._candidates_on(features),
             self._free if charge == 0 and not each_pays else self._charged(charge, quanta),
             self.max_depth,
             lightest_leaf,
@@ -203,6 +207,12 @@ class Grower:
         )
         plant(growth)
         return growth, len(features)
+
+    def _candidates_on(self, features: NDArray[np.int64]) -> Candidates:
+        """Return the candidates for splits on these features; those of the last tree, if equal."""
+        if self._considered is None or self._considered[0] is not features:
+            self._considered = features, Candidates(*self._candidates, features)
+        return self._considered[1]
 
     def _charged(self, charge: float, quanta: NDArray[np.int64]) -> Prices:
         """Return the present prices, times `charge`."""

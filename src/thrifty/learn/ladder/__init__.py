@@ -14,15 +14,21 @@ What is where:
 - `parts.py`: the models that a rung averages: boosted trees, extra-trees, a linear model.
 - `mixture.py`: their temperatures and weights.
 - `rungs.py`: the rungs, from all features down.
-- `feature_order.py`: the nested sets of features, by gain per price or by trial of groups.
+- `feature_order.py`: the nested sets of features, by gain per price or by trial.
 - `uncertainty.py`: for values, models of what climbing saves.
 - `stopping.py`: the thresholds for a cost weight, and the frozen model that they lead to.
+- `branching.py`: a split on a feature whose value says which others are worth buying.
+- `policies.py`: policies (`thrifty.learn.policy`) as challengers of the ladder.
 
 `fit` calls, in this order: `TrainingSet.read` (encode); `CrossFit.draw` and `LadderRows.of` (divide
 and bin); `fit_rungs`, for each rung `fit_boosted`, `fit_forest`, `fit_linear_part`, `mix_parts` and
 `drop_features`; `fit_uncertainty`, for values; `StoppingEvidence` (what each row loses and pays on
-each rung); `FittedLadder.thresholds` (dynamic programming) and `FittedLadder.model`. `path` does
-the last step for 100 cost weights and three rungs to start on, and adds every rung by itself.
+each rung). If `find_split` finds a split, all of this is repeated on each side, at most twice
+(`FittedBranches`). `fit_policies` compares a small policy with the ladder and, if it is ahead at
+some bill, fits a full one. All of them are a `Planner`: `plan` gives the frozen model at a cost
+weight, with its scores and bills of the evidence; a ladder finds its thresholds by dynamic
+programming. `fit` takes the plan of the least cost; `path` has the plans of 100 cost weights and
+three rungs to start on, every rung by itself, and up to 40 cost weights of the policies.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -22,13 +23,16 @@ from thrifty.learn.base import PricedEstimator
 from thrifty.learn.crossfit import CrossFit
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.ladder.branching import find_split
+from thrifty.learn.ladder.effort import EFFORTS, RungSettings, settings_for
 from thrifty.learn.ladder.feature_order import price_of
-from thrifty.learn.ladder.rows import LadderRows, groups_of
-from thrifty.learn.ladder.rungs import Rung, RungSettings, fit_rungs, prior_scores
+from thrifty.learn.ladder.policies import PolicyPlanner, fit_policies
+from thrifty.learn.ladder.rows import LadderRows
+from thrifty.learn.ladder.rungs import Rung, fit_rungs, prior_scores
 from thrifty.learn.ladder.stopping import (
     FittedBranches,
     FittedLadder,
     Plan,
+    Planner,
     StoppingEvidence,
     rung_bills,
 )
@@ -39,28 +43,23 @@ __all__ = ["EFFORTS", "Ladder"]
 
 Floats = NDArray[np.float64]
 
-# How much work each effort does. Small tables are divided several times over: then the choice of
-# thresholds is less of a lottery, and the averages are better.
-EFFORTS = {
-    "fast": RungSettings(n_rungs=6, n_trees=25, n_top_trees=50, repeats=1),
-    "balanced": RungSettings(n_rungs=13, n_trees=100, n_top_trees=150, repeats=2),
-    "best": RungSettings(n_rungs=20, n_trees=300, n_top_trees=500, repeats=6),
-}
-# Beyond this many cells of the table, times outputs of a model, half as many divisions must do.
-MANY_CELLS = 3_000_000
 # On low budgets it may pay to send every row to the first or second rung, however certain it is.
 STARTS = (0, 1, 2)
 
 
+# Policies are compared with the ladder at every so many of its cost weights.
+COMPARED_EVERY = 4
 # Standard errors that a split must gain: at the root, and below it.
 BRANCH_ERRORS = (3.0, 2.0)
 
 
 class FittedLadders(NamedTuple):
-    """The rows, and the plain ladder, followed by its branches if there are any."""
+    """All that was fitted on some rows: the plain ladder, and branches and policies if any."""
 
     rows: LadderRows
-    ladders: list[FittedLadder | FittedBranches]
+    plain: FittedLadder
+    branches: FittedBranches | None
+    policies: PolicyPlanner | None
 
 
 class Ladder(PricedEstimator):
@@ -112,54 +111,63 @@ class Ladder(PricedEstimator):
     def _divide(self, train: TrainingSet) -> CrossFit:
         """Divide the training rows for cross-fitting; with a fixed seed, always the same way."""
         random = check_random_state(self.random_state)
-        repeats = EFFORTS[self.effort].repeats
-        n_outputs = train.n_classes if train.n_classes > 2 else 1
-        if train.X.size * n_outputs > MANY_CELLS:
-            repeats = max(1, repeats // 2)
-        return CrossFit.draw(train.y, groups_of(train), self.folds, repeats, random)
+        settings = settings_for(self.effort, train)
+        return CrossFit.draw(
+            train.y, train.groups, self.folds, settings.repeats, random, settings.one_fold
+        )
 
     def _fit(self, train: TrainingSet, validation: ValidationSet | None) -> Self:
         """Fit the ladder, and freeze the model at the cost weight `penalty`.
 
-        Of the plain ladder and its branches, the one with the least cost on the evidence is taken.
+        Of the plain ladder, its branches and the policies, the one with the least cost on the
+        evidence is taken.
         """
         fitted = self._fit_ladders(train, validation)
-        plans = [ladder.plan(self.penalty) for ladder in fitted.ladders]
-        costs = [
-            np.average(
-                self._stopping_loss(plan.outputs.scores, fitted.rows.evidence_y)
-                + self.penalty * plan.outputs.bills,
-                weights=fitted.rows.evidence_weight,
-            )
-            for plan in plans
-        ]
+        ladders = (fitted.plain, fitted.branches)
+        plans = [ladder.plan(self.penalty) for ladder in ladders if ladder is not None]
+        if fitted.policies is not None:
+            planner, cost_weights = fitted.policies
+            plans += [planner.plan(cost_weight) for cost_weight in cost_weights]
+        costs = []
+        for plan in plans:
+            scores, bills = plan.outputs()
+            loss = self._stopping_loss(scores, fitted.rows.evidence_y) + self.penalty * bills
+            costs.append(np.average(loss, weights=fitted.rows.evidence_weight))
         model = plans[int(np.argmin(costs))].model
         self._predictor = self._predictor_of(model, train, {"penalty": float(self.penalty)})
         return self
 
     def _path(self, train: TrainingSet, validation: ValidationSet | None) -> Iterator[Point]:
         """Yield operating points, cheapest first; the constant, at bill 0, is one of them."""
-        plain, *branches = self._fit_ladders(train, validation).ladders
-        assert isinstance(plain, FittedLadder)
+        _, plain, branches, policies = self._fit_ladders(train, validation)
         measured = self.evidence(train) if validation is None else validation
         plans: list[tuple[dict[str, Any], Plan]] = [
             ({"rung": r}, plain.plan_of_rung(r)) for r in range(len(plain.rungs))
         ]
-        cost_weights = plain.evidence.cost_weights()
-        for number, ladder in enumerate((plain, *branches)):
+        n_cost_weights = settings_for(self.effort, train).n_cost_weights
+        cost_weights = plain.evidence.cost_weights(n_cost_weights)
+        ladders: dict[str, Planner] = {"ladder": plain}
+        if branches is not None:
+            ladders["branches"] = branches
+        for kind, ladder in ladders.items():
             for start in STARTS:
                 plans += [
-                    ({"branches": number, "start": start, "penalty": cost_weight},
+                    ({"kind": kind, "start": start, "penalty": cost_weight},
                      ladder.plan(cost_weight, start))
                     for cost_weight in cost_weights
                 ]  # fmt: skip
+        if policies is not None:
+            plans += [
+                ({"kind": "policy", "penalty": cost_weight}, policies.planner.plan(cost_weight))
+                for cost_weight in policies.cost_weights
+            ]
         points: dict[bytes, Point] = {}
         for knob, plan in plans:
             # Several cost weights may lead to the same model, or to a rung by itself.
             if plan.key not in points:
-                outputs = ValidationOutputs(*(each[-len(measured) :] for each in plan.outputs))
+                look_up = partial(_last_outputs, plan, len(measured))
                 predictor = self._predictor_of(plan.model, train, knob)
-                points[plan.key] = Point.measure(predictor, measured, outputs)
+                points[plan.key] = Point.measure(predictor, measured, look_up=look_up)
         # Stable: of points with equal bills, the constant comes first.
         return iter(sorted(points.values(), key=lambda point: point.bill))
 
@@ -169,40 +177,52 @@ class Ladder(PricedEstimator):
         self._divided = len(train), crossfit
         random = np.random.RandomState(check_random_state(self.random_state).randint(2**31))
         rows = LadderRows.of(train, validation, crossfit, random)
-        rungs = fit_rungs(rows, EFFORTS[self.effort], random)
+        settings = settings_for(self.effort, train)
+        cap = np.inf if self.cap is None else float(self.cap)
+        rungs = fit_rungs(rows, settings, random, cap)
         plain = self._join_rungs(rows, rungs, train.prices, frozenset(), random)
-        branches = self._fit_branches(rows, plain, train.prices, frozenset(), random)
-        return FittedLadders(rows, [plain] if branches is None else [plain, branches])
+        if not settings.challengers:
+            return FittedLadders(rows, plain, None, None)
+        branches = self._fit_branches(rows, settings, plain, train.prices, frozenset(), random)
+        cost_weights = plain.evidence.cost_weights()[::COMPARED_EVERY]
+        policies = fit_policies(
+            rows, branches or plain, cost_weights, STARTS, train.prices, self.cap, random
+        )
+        return FittedLadders(rows, plain, branches, policies)
 
     def _fit_branches(
         self,
         rows: LadderRows,
+        settings: RungSettings,
         common: FittedLadder,
         prices: BoundPrices,
         bought: frozenset[int],
         random: np.random.RandomState,
+        depth: int = 0,
     ) -> FittedBranches | None:
         """Split the rows and fit a ladder on each side; None if no split is worth it.
 
         The rungs of the common ladder stay available on both sides: where a side has too few rows
         for a better rung of its own, its rows climb on by them.
         """
-        depth = len(bought)
         if rows.task == "ranking" or depth >= len(BRANCH_ERRORS):
             return None
         split = find_split(rows, bought, BRANCH_ERRORS[depth], random)
         if split is None:
             return None
         bought |= {split.feature}
+        if self.cap is not None and price_of(np.array(sorted(bought)), prices) > self.cap:
+            return None
         goes_left = split.goes_left(rows.X)
-        sides: list[FittedLadder | FittedBranches] = []
-        for side in (goes_left, ~goes_left):
-            part = rows.take(side, _free(rows.prices, split.feature))
+        sides: list[Planner] = []
+        parts = rows.split(goes_left, split.feature)
+        for part, side in zip(parts, (goes_left, ~goes_left), strict=True):
             kept = side[rows.evidence]
-            rungs = fit_rungs(part, EFFORTS[self.effort], random)
+            rungs = fit_rungs(part, settings, random)
             rungs += [replace(rung, scores=rung.scores[kept]) for rung in common.rungs[1:]]
             ladder = self._join_rungs(part, rungs, prices, bought, random)
-            sides.append(self._fit_branches(part, ladder, prices, bought, random) or ladder)
+            further = self._fit_branches(part, settings, ladder, prices, bought, random, depth + 1)
+            sides.append(further or ladder)
         left, right = sides
         return FittedBranches(split, left, right, goes_left[rows.evidence], prior_scores(rows))
 
@@ -224,7 +244,7 @@ class Ladder(PricedEstimator):
             (price_of(np.union1d(rung.features, sorted(bought)).astype(np.int64), prices), rung)
             for rung in rungs
         ]
-        cap = np.inf if self.cap is None else max(self.cap, priced[0][0])
+        cap = np.inf if self.cap is None else self.cap
         kept: list[Rung] = []
         least = np.inf
         for price, rung in sorted(priced, key=lambda each: each[0]):
@@ -233,8 +253,12 @@ class Ladder(PricedEstimator):
                 kept.append(rung)
                 least = min(least, float(loss))
         models, uncertainty = self._uncertainty(rows, kept, random)
-        losses = np.array([self._stopping_loss(rung.scores, rows.evidence_y) for rung in kept])
         bills = rung_bills(kept, models, prices, bought)
+        # Evaluations, where they cost anything, may still lead above the cap.
+        count = int(np.sum(bills <= cap))
+        kept, models, bills = kept[:count], models[:count], bills[:count]
+        uncertainty = uncertainty[:count]
+        losses = np.array([self._stopping_loss(rung.scores, rows.evidence_y) for rung in kept])
         bill = np.repeat(bills[:, np.newaxis], len(rows.evidence), axis=1)
         evidence = StoppingEvidence(uncertainty, losses, bill, weight)
         return FittedLadder(kept, models, prices, evidence, bought)
@@ -250,10 +274,6 @@ class Ladder(PricedEstimator):
         """Return an uncertainty model, or None, for each rung, and uncertainties (rungs, m)."""
 
 
-def _free(prices: BoundPrices, feature: int) -> BoundPrices:
-    """Return the prices once a feature is bought: it is free, and so is entry to its group."""
-    own, shared = prices.own.copy(), prices.shared.copy()
-    own[feature] = 0.0
-    if prices.group[feature] >= 0:
-        shared[prices.group[feature]] = 0.0
-    return replace(prices, own=own, shared=shared)
+def _last_outputs(plan: Plan, count: int) -> ValidationOutputs:
+    """Return what a plan does with the last rows of the evidence: all, or a validation set."""
+    return ValidationOutputs(*(each[-count:] for each in plan.outputs()))

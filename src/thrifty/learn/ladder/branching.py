@@ -75,7 +75,8 @@ def find_split(
     ----------
     rows : LadderRows
     bought : frozenset of int
-        Features that are split on already: they are free, for small models too.
+        Features that are split on already: they are free, for small models too, and may be split
+        on again.
     errors : float
         Standard errors that the gain must exceed.
     random : RandomState
@@ -86,7 +87,7 @@ def find_split(
     fit, unseen = (
         some[np.sort(random.permutation(len(some))[:TRIAL_ROWS])] for some in (fit, unseen)
     )
-    screen = _Screen(rows, fit, bought, random)
+    screen = _Screen(rows, fit, random)
     ranked = sorted(screen.splits(), key=lambda found: -found[0])
     tried: dict[int, Split] = {}
     for gain, split in ranked:
@@ -147,8 +148,6 @@ class _Screen:
     rows : LadderRows
     fit : int array
         The rows to count.
-    bought : frozenset of int
-        Features that are not candidates.
     random : RandomState
         Draws rows and features where there are many.
     """
@@ -157,13 +156,11 @@ class _Screen:
         self,
         rows: LadderRows,
         fit: NDArray[np.intp],
-        bought: frozenset[int],
         random: np.random.RandomState,
     ) -> None:
         self.rows, self.fit = rows, fit
         self.sampled = np.sort(random.permutation(len(fit))[:SCREEN_ROWS])
-        features = np.setdiff1d(np.arange(rows.X.shape[1]), sorted(bought))
-        self.features = np.sort(random.permutation(features)[:SCREEN_FEATURES])
+        self.features = np.sort(random.permutation(rows.X.shape[1])[:SCREEN_FEATURES])
         some = fit[self.sampled]
         binned: Binned = rows.binned.take(some).coarsen(SCREEN_BINS)
         self.bins = _few_values(binned.bins[self.features])

@@ -35,6 +35,10 @@ class LadderClassifier(PricedClassifier, Ladder):
     Weights, temperatures and thresholds are chosen on scores by models that have not seen the row:
     out of fold, and out of bag for extra-trees. So all rows of a small table both teach and choose.
 
+    Where the value of a feature clearly says which others are worth buying, the rows are split on
+    it, and each branch gets a ladder of its own. And where a policy, which chooses the next feature
+    of every row from all that it has read, is ahead of the ladder on unseen rows, it competes.
+
     Parameters
     ----------
     prices : Prices, optional
@@ -43,7 +47,8 @@ class LadderClassifier(PricedClassifier, Ladder):
         The cost weight: the error rate that one unit of price must save. At 0 a row climbs as long
         as that saves errors.
     cap : float, optional
-        Largest bill of any single row: rungs that cost more are left out.
+        Largest bill of any single row, whatever path it takes: rungs that cost more are left out,
+        and a policy does not buy what would lead above it.
     effort : {"fast", "balanced", "best"}
         How many rungs, trees and divisions into folds.
     folds : int
@@ -59,9 +64,9 @@ class LadderClassifier(PricedClassifier, Ladder):
     ----------
     classes_ : array
         Labels in the order of the columns of `predict_proba`.
-    model_ : thrifty.model.Stages, thrifty.model.Average or thrifty.model.Forest
-        The frozen model; an average if all rows stop on the same rung, a forest without trees for
-        the constant.
+    model_ : thrifty.model.Frozen
+        The frozen model: `Stages`; an `Average` if all rows stop on the same rung; a `Forest`
+        without trees for the constant; a `Branch` where the rows are split; or a `Policy`.
 
     Examples
     --------
@@ -134,7 +139,8 @@ class LadderClassifier(PricedClassifier, Ladder):
     ) -> Iterator[Point]:
         """Yield operating points, cheapest first: every rung by itself, and 100 cost weights.
 
-        All points share the same rungs. The first one is the constant, at bill 0.
+        All points of the ladder share the same rungs; branches and policies add points of their
+        own, with the knob `kind`. The first point is the constant, at bill 0.
 
         Parameters
         ----------

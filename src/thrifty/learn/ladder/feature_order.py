@@ -9,6 +9,10 @@ Forward, if everything for sale is a few groups (`order_groups`). Groups often c
 information at different prices. In a model on all of them the expensive group may have the larger
 gain, so backward elimination would keep it. With few groups we can afford to try each of them: the
 next one to buy is the one that lowers the loss most per unit of price.
+
+Both, for rankings: backward down to a dozen features, and these are ordered by trial
+(`order_features`). A feature that only helps others, such as one that is the same for all rows of a
+query, has gain in every model; by itself it ranks nothing.
 """
 
 from __future__ import annotations
@@ -20,12 +24,22 @@ from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
 
-__all__ = ["drop_features", "order_groups", "price_of", "price_ratio", "sold_in_groups"]
+__all__ = [
+    "drop_features",
+    "order_features",
+    "order_groups",
+    "price_of",
+    "price_ratio",
+    "sold_in_groups",
+    "thin_sets",
+]
 
 # A rung is worth fitting if it costs at most this share of the one above.
 CLEARLY_CHEAPER = 0.9
 # The order of g groups takes about g^2 / 2 trials: beyond this they take longer than the ladder.
 MAX_GROUPS = 12
+# What is free once its group is bought still needs a price to divide by.
+TINY_PRICE = 1e-9
 
 
 def price_of(features: NDArray[np.int64], prices: BoundPrices) -> float:
@@ -144,12 +158,84 @@ def order_groups(
     [array([], dtype=int64), array([2]), array([0, 1, 2])]
     """
     members = [np.flatnonzero(prices.group == g) for g in np.flatnonzero(prices.shared > 0)]
-    bought = np.setdiff1d(np.arange(len(prices.own)), np.concatenate(members))
+    free = np.setdiff1d(np.arange(len(prices.own)), np.concatenate(members))
+    return _buy_in_turn(free, members, prices, loss_of)
+
+
+def order_features(
+    features: NDArray[np.int64],
+    prices: BoundPrices,
+    loss_of: Callable[[NDArray[np.int64]], float],
+) -> list[NDArray[np.int64]]:
+    """Buy feature after feature: at each step, the one that lowers the loss most per unit of price.
+
+    Parameters
+    ----------
+    features : int64 array
+        The features to order.
+    prices : BoundPrices
+    loss_of : callable
+        Returns the loss of a model on some features.
+
+    Returns
+    -------
+    list of int64 arrays
+        Nested sets of features: the free ones, and then one more feature each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.costs import Prices
+    >>> from thrifty.learn.ladder.feature_order import order_features
+    >>> worth = np.array([1.0, 5.0, 3.0])
+    >>> order_features(np.arange(3), Prices().bind(3), lambda features: -worth[features].sum())
+    [array([], dtype=int64), array([1]), array([1, 2]), array([0, 1, 2])]
+    """
+    is_free = np.array([price_of(features[[i]], prices) == 0 for i in range(len(features))])
+    candidates = [np.array([feature]) for feature in features[~is_free]]
+    return _buy_in_turn(features[is_free], candidates, prices, loss_of)
+
+
+def thin_sets(
+    sets: list[NDArray[np.int64]], prices: BoundPrices, ratio: float
+) -> list[NDArray[np.int64]]:
+    """Return nested sets, without the last, such that each costs about `ratio` times the next.
+
+    The first, the cheapest one, is always kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.costs import Prices
+    >>> from thrifty.learn.ladder.feature_order import thin_sets
+    >>> sets = [np.arange(size) for size in range(9)]
+    >>> [len(each) for each in thin_sets(sets, Prices().bind(8), ratio=0.6)]  # of 8 features
+    [0, 1, 2, 3, 5]
+    """
+    kept: list[NDArray[np.int64]] = []
+    above = price_of(sets[-1], prices)
+    for place in range(len(sets) - 2, 0, -1):
+        # The next one down may be nearer to the aim: then this one is left out.
+        if price_of(sets[place - 1], prices) < ratio * above:
+            kept.append(sets[place])
+            above = price_of(sets[place], prices)
+    return [sets[0], *kept[::-1]]
+
+
+def _buy_in_turn(
+    bought: NDArray[np.int64],
+    candidates: list[NDArray[np.int64]],
+    prices: BoundPrices,
+    loss_of: Callable[[NDArray[np.int64]], float],
+) -> list[NDArray[np.int64]]:
+    """Buy the best candidate for its price, again and again; return what is bought each time."""
     loss, order = loss_of(bought), [bought]
-    while members:
-        losses = [loss_of(np.union1d(bought, group)) for group in members]
-        price = [prices.shared[prices.group[group[0]]] for group in members]
-        best = int(np.argmax((loss - np.array(losses)) / price))
-        bought, loss = np.union1d(bought, members.pop(best)), losses[best]
+    while candidates:
+        sets = [np.union1d(bought, each) for each in candidates]
+        losses = [loss_of(each) for each in sets]
+        added = [price_of(each, prices) - price_of(bought, prices) for each in sets]
+        best = int(np.argmax((loss - np.array(losses)) / np.maximum(added, TINY_PRICE)))
+        bought, loss = sets[best], losses[best]
         order.append(bought)
+        candidates = candidates[:best] + candidates[best + 1 :]
     return order

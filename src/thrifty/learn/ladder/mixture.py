@@ -8,6 +8,7 @@ the least loss, pulled toward equal weights on few rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -59,9 +60,9 @@ def mix_parts(
     weights = (n * best[kept] + pull / len(kept)) / (n + pull)
     reads = np.zeros(rows.X.shape[1], dtype=bool)
     reads[features] = True
-    models = [parts[k].model for k in kept]
+    models = [parts[k].model for k in kept.tolist()]
     model = Average.of(models, prior, weights, factors[kept], reads)
-    mixed = np.sum([w * scores[k] for w, k in zip(weights, kept, strict=True)], axis=0)
+    mixed = np.sum([w * scores[k] for w, k in zip(weights, kept.tolist(), strict=True)], axis=0)
     return model, mixed
 
 
@@ -74,6 +75,7 @@ def _inverse_temperature(probabilities: Floats, rows: LadderRows) -> float:
     return fit_inverse_temperature(raw, loss)
 
 
+@cache
 def _weight_grid(n_parts: int) -> Floats:
     """Return all weights that are multiples of a step and add up to 1, (g, parts)."""
     chosen = combinations_with_replacement(range(n_parts), STEPS)

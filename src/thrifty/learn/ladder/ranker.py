@@ -26,8 +26,10 @@ Floats = NDArray[np.float64]
 class LadderRanker(Ladder):
     """Models on more and more features that rank rows; a row pays for more only while that pays.
 
-    Like `LadderRegressor`, with LambdaMART in place of boosting by squared error. Its scores are
-    scaled to the grades, so that scores of different rungs can be compared within a query.
+    Like `LadderRegressor`, with LambdaMART in place of boosting by squared error, and no forest.
+    Scores are scaled to the grades, so that those of different rungs can be compared within a
+    query. The last features are ordered by trial: a feature that is the same for all rows of a
+    query may help others, but by itself it ranks nothing.
 
     Parameters
     ----------

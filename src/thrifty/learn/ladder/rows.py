@@ -15,7 +15,7 @@ from thrifty.learn.crossfit import LARGE, CrossFit
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.targets import queries
 
-__all__ = ["LadderRows", "groups_of"]
+__all__ = ["LadderRows"]
 
 Floats = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ class LadderRows:
         random: np.random.RandomState,
     ) -> Self:
         """Join the rows of both sets; `crossfit` divides the training rows."""
-        X, y, weight, query, groups = train.X, train.y, train.weight, train.query, groups_of(train)
+        X, y, weight, query, groups = train.X, train.y, train.weight, train.query, train.groups
         if validation is not None:
             crossfit = crossfit.with_validation(len(train), len(validation))
             X = np.concatenate([X, validation.X])
@@ -126,7 +126,26 @@ class LadderRows:
         """Return the weights of some rows, if there are any."""
         return None if self.weight is None else self.weight[rows]
 
-    def take(self, kept: NDArray[np.bool_], prices: BoundPrices) -> Self:
+    @property
+    def fold(self) -> NDArray[np.int64]:
+        """Fold of each training row in the first division into folds, (n_train,)."""
+        fold = np.full(len(self), -1, dtype=np.int64)
+        for k, (_, unseen) in enumerate(self.crossfit.divisions):
+            if (fold[unseen[unseen < self.n_train]] >= 0).any():
+                break  # the next division into folds
+            fold[unseen] = k
+        return fold[: self.n_train]
+
+    def split(self, goes_left: NDArray[np.bool_], feature: int) -> tuple[Self, Self]:
+        """Divide the rows in two by a split on a feature, which is free from then on."""
+        own, shared = self.prices.own.copy(), self.prices.shared.copy()
+        own[feature] = 0.0
+        if self.prices.group[feature] >= 0:
+            shared[self.prices.group[feature]] = 0.0
+        prices = replace(self.prices, own=own, shared=shared)
+        return self._take(goes_left, prices), self._take(~goes_left, prices)
+
+    def _take(self, kept: NDArray[np.bool_], prices: BoundPrices) -> Self:
         """Keep some of the rows, given as a mask (n,), at other prices."""
         rows = np.flatnonzero(kept)
         query, groups = (
@@ -144,12 +163,6 @@ class LadderRows:
             binned=self.binned.take(rows[rows < self.n_train]),
             crossfit=self.crossfit.take(kept),
         )
-
-
-def groups_of(train: TrainingSet) -> NDArray[np.int64] | None:
-    """Return the group of each row, (n,); None for a single group, or query: it is divided."""
-    groups = train.clusters
-    return None if groups is None or groups.max() == 0 else groups
 
 
 def _append(

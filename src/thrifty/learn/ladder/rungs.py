@@ -2,22 +2,25 @@
 
 The trees of a rung show what each feature is worth, and that decides which features the next rung
 down goes without (`thrifty.learn.ladder.feature_order`). So the order of the features takes no
-extra fits.
+extra fits, except for groups and for the last features of a ranking, which are ordered by trial.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.learn.ladder.effort import RungSettings
 from thrifty.learn.ladder.feature_order import (
     drop_features,
+    order_features,
     order_groups,
     price_of,
     price_ratio,
     sold_in_groups,
+    thin_sets,
 )
 from thrifty.learn.ladder.mixture import mix_parts
 from thrifty.learn.ladder.parts import (
@@ -40,31 +43,15 @@ Features = NDArray[np.int64]
 
 # Beyond this many training rows, a linear model no longer adds anything to trees.
 MAX_LINEAR_ROWS = 9000
+# A rung at the price of the cap must not be lost to rounding.
+ROUNDING = 1 + 1e-12
 # To order groups, small models are fitted on this many rows and compared on as many others.
 MAX_TRIAL_ROWS = 2000
 TRIAL = BoostedTrees(rounds=10, learning_rate=0.3, max_leaves=31, min_samples_leaf=20, max_depth=4)
-
-
-@dataclass(frozen=True)
-class RungSettings:
-    """How much work goes into a ladder.
-
-    Parameters
-    ----------
-    n_rungs : int
-        About how many rungs, with prices in geometric progression.
-    n_trees : int
-        Extra-trees of a rung.
-    n_top_trees : int
-        Extra-trees of the two top rungs, where the last tenths of a point are made.
-    repeats : int
-        How often a small table is divided into folds.
-    """
-
-    n_rungs: int
-    n_trees: int
-    n_top_trees: int
-    repeats: int
+# A ranking orders its last features by trial. NDCG is noisy: it takes many queries and three folds.
+MAX_TRIED_FEATURES = 13
+MAX_RANKING_TRIAL_ROWS = 20_000
+RANKING_TRIAL_DIVISIONS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +74,17 @@ class Rung:
 
 
 def fit_rungs(
-    rows: LadderRows, settings: RungSettings, random: np.random.RandomState
+    rows: LadderRows, settings: RungSettings, random: np.random.RandomState, cap: float = np.inf
 ) -> list[Rung]:
     """Fit the rungs from all features down; return them cheapest first, after the constant.
 
     Where everything is sold in a few groups, these are ordered by trial. Otherwise, what is worth
-    least per unit of price is dropped from rung to rung. Nothing is fitted below the free features.
+    least per unit of price is dropped from rung to rung; in a ranking, the last features are
+    ordered by trial. Nothing is fitted below the free features. One rung is as near to the cap as
+    it can be, as no row can be sent to those above.
     """
     boosting = BoostedTrees.suited_to(rows)
+    boosting = replace(boosting, rounds=round(settings.rounds * boosting.rounds))
     forests = extra_trees(rows)
     sets = _order_groups(rows, random) if sold_in_groups(rows.prices) else None
     ratio = price_ratio(rows.prices, settings.n_rungs)
@@ -105,18 +95,25 @@ def fit_rungs(
         is_top = len(rungs) < 2
         n_trees = settings.n_top_trees if is_top else settings.n_trees
         growing = ForestSettings.suited_to(rows, len(features), n_trees, is_top)
-        parts = [
-            fit_boosted(rows, features, boosting, random),
-            fit_forest(rows, forests, features, growing, random),
-        ]
+        parts = []
+        if settings.boosted:
+            parts.append(fit_boosted(rows, features, boosting, random))
+        # A forest of grades spends itself on what tells queries apart: it adds nothing to
+        # LambdaMART, which compares the rows of one query.
+        if rows.task != "ranking":
+            parts.append(fit_forest(rows, forests, features, growing, random))
         if rows.n_train < MAX_LINEAR_ROWS:
             parts.append(fit_linear_part(rows, features))
         model, scores = mix_parts(parts, rows, features, prior)
         rungs.append(Rung(features, model, scores))
-        if price_of(features, rows.prices) == 0:
+        price = price_of(features, rows.prices)
+        if price == 0:
             break
+        if sets is None and rows.task == "ranking" and len(features) <= MAX_TRIED_FEATURES:
+            sets = thin_sets(_order_last(rows, features, random), rows.prices, ratio)
         if sets is None:
-            features = drop_features(features, _importance(parts), rows.prices, ratio)
+            step = max(ratio, cap / price * ROUNDING) if price > cap else ratio
+            features = drop_features(features, _importance(parts), rows.prices, step)
         else:
             features = sets.pop()
     return [_constant(rows, prior), *rungs[::-1]]
@@ -159,3 +156,23 @@ def _order_groups(rows: LadderRows, random: np.random.RandomState) -> list[Featu
         return loss_on(rows, unseen).value(forest.raw(rows.X[unseen]).T)
 
     return order_groups(rows.prices, loss_of)[:-1]
+
+
+def _order_last(
+    rows: LadderRows, features: Features, random: np.random.RandomState
+) -> list[Features]:
+    """Order the last features of a ranking by trial: small models, compared on unseen queries."""
+    seed = random.randint(2**31)
+    trials = []
+    for fit, unseen in rows.crossfit.divisions[:RANKING_TRIAL_DIVISIONS]:
+        fit, unseen = fit[:MAX_RANKING_TRIAL_ROWS], unseen[:MAX_RANKING_TRIAL_ROWS]
+        trials.append((rows.binned.take(fit), loss_on(rows, fit), unseen, loss_on(rows, unseen)))
+
+    def loss_of(features: Features) -> float:
+        losses = []
+        for binned, loss, unseen, unseen_loss in trials:
+            forest, _ = TRIAL.fit(binned, loss, rows, features, seed)
+            losses.append(unseen_loss.value(forest.raw(rows.X[unseen]).T))
+        return float(np.mean(losses))
+
+    return order_features(features, rows.prices, loss_of)

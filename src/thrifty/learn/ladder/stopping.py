@@ -9,10 +9,10 @@ cost weight.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,12 @@ from thrifty.learn.ladder.rungs import Rung
 from thrifty.learn.point import ValidationOutputs
 from thrifty.model import Branch, Forest, Frozen, Stages
 
-__all__ = ["FittedBranches", "FittedLadder", "Plan", "StoppingEvidence", "rung_bills"]
+__all__ = ["FittedBranches", "FittedLadder", "Plan", "Planner", "StoppingEvidence", "rung_bills"]
 
 Floats = NDArray[np.float64]
 
-# Cost weights of a path besides 0, and the smallest of them: the loss that the ladder saves per
-# unit of its full bill, times this share.
-N_COST_WEIGHTS = 99
+# The smallest cost weight of a path besides 0: the loss that the ladder saves per unit of its full
+# bill, times this share.
 SMALLEST_COST_WEIGHT = 1e-3
 
 
@@ -90,7 +89,7 @@ class StoppingEvidence:
             go_on = np.where(self.uncertainty[r] > thresholds[r], go_on, stop)
         return thresholds
 
-    def cost_weights(self) -> list[float]:
+    def cost_weights(self, count: int = 100) -> list[float]:
         """Return cost weights for a path: from one at which nothing is bought down to 0."""
         loss = np.average(self.loss, axis=1, weights=self.weight)
         bill = np.average(self.bill, axis=1, weights=self.weight)
@@ -99,22 +98,7 @@ class StoppingEvidence:
             return [0.0]
         largest = saved / bill[bill > 0].min()
         smallest = SMALLEST_COST_WEIGHT * saved / bill.max()
-        return [*np.geomspace(largest, smallest, N_COST_WEIGHTS).tolist(), 0.0]
-
-    def upward(self, start: int) -> StoppingEvidence:
-        """Return the evidence without the rungs below `start`."""
-        if start == 0:
-            return self
-        if start not in self._upward:
-            self._upward[start] = StoppingEvidence(
-                self.uncertainty[start:], self.loss[start:], self.bill[start:], self.weight
-            )
-        return self._upward[start]
-
-    @cached_property
-    def _upward(self) -> dict[int, StoppingEvidence]:
-        """What `upward` has returned: it keeps the ranking of the rows."""
-        return {}
+        return [*np.geomspace(largest, smallest, count - 1).tolist(), 0.0]
 
     @cached_property
     def _ranking(self) -> list[tuple[NDArray[np.intp], Floats, NDArray[np.intp]]]:
@@ -133,13 +117,20 @@ class StoppingEvidence:
 class Plan(NamedTuple):
     """A frozen model, and what it does with the evidence.
 
-    `key` is equal for equal models of one fit; `outputs` are scores and bills of the evidence, by
-    models that have not seen it.
+    `key` is equal for equal models of one fit; `outputs` looks up scores and bills of the evidence,
+    by models that have not seen it.
     """
 
     key: bytes
     model: Frozen
-    outputs: ValidationOutputs
+    outputs: Callable[[], ValidationOutputs]
+
+
+class Planner(Protocol):
+    """A ladder, branches or policies: anything that has a plan for every cost weight."""
+
+    def plan(self, cost_weight: float, start: int = 0) -> Plan:
+        """Return the plan at a cost weight, if no row stops below rung `start`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,9 +161,11 @@ class FittedLadder:
 
         They are +inf from the top rung that any row reaches: equal models have equal thresholds.
         """
-        start = min(start, len(self.rungs) - 1)
-        thresholds = np.full(len(self.rungs), -np.inf)
-        thresholds[start:] = self.evidence.upward(start).thresholds(cost_weight)
+        if cost_weight not in self._thresholds:
+            self._thresholds[cost_weight] = self.evidence.thresholds(cost_weight)
+        # A threshold depends on the rungs above it only, so it is the same for every start.
+        thresholds = self._thresholds[cost_weight].copy()
+        thresholds[: min(start, len(self.rungs) - 1)] = -np.inf
         thresholds[_top(thresholds) :] = np.inf
         return thresholds
 
@@ -188,6 +181,9 @@ class FittedLadder:
 
     def _plan(self, thresholds: Floats) -> Plan:
         """Freeze the model without the rungs where no row stops, and look up its outputs."""
+        key = thresholds.tobytes()
+        if key in self._plans:
+            return self._plans[key]
         kept = np.flatnonzero(thresholds[: _top(thresholds) + 1] > -np.inf)
         rungs, models = [self.rungs[r] for r in kept], [self.uncertainty_models[r] for r in kept]
         frozen: Frozen = rungs[0].model
@@ -196,22 +192,39 @@ class FittedLadder:
             frozen = Stages.of([rung.model for rung in rungs], uncertainties, thresholds[kept])
         climbs = self.evidence.uncertainty[kept] > thresholds[kept, np.newaxis]
         climbs[-1] = False
-        stops = np.argmin(climbs, axis=0)
-        scores = rungs[0].scores.copy()
-        for place, rung in enumerate(rungs[1:], start=1):
-            scores[stops == place] = rung.scores[stops == place]
-        bills = rung_bills(rungs, models, self.prices, self.bought)[stops]
-        return Plan(thresholds.tobytes(), frozen, ValidationOutputs(scores, bills))
+        # Rows take two bytes in each of some hundred plans; their scores are looked up when needed.
+        stops = np.argmin(climbs, axis=0).astype(np.int16)
+        bills = rung_bills(rungs, models, self.prices, self.bought)
+
+        def outputs() -> ValidationOutputs:
+            scores = rungs[0].scores.copy()
+            for place, rung in enumerate(rungs[1:], start=1):
+                scores[stops == place] = rung.scores[stops == place]
+            return ValidationOutputs(scores, bills[stops])
+
+        self._plans[key] = Plan(key, frozen, outputs)
+        return self._plans[key]
+
+    @cached_property
+    def _thresholds(self) -> dict[float, Floats]:
+        """Thresholds found so far, by cost weight."""
+        return {}
+
+    @cached_property
+    def _plans(self) -> dict[bytes, Plan]:
+        """Plans made so far, by key: many cost weights lead to the same one."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
 class FittedBranches:
-    """A split with a ladder, or further branches, on each side.
+    """A split with a ladder, further branches, or a policy on each side.
 
     Parameters
     ----------
     split : Split
-    left, right : FittedLadder or FittedBranches
+    left, right : Planner
+        A ladder, further branches, or a policy.
     goes_left : bool array of shape (m,)
         Which rows of the evidence go left.
     prior : array of shape (K,) or (1,)
@@ -219,8 +232,8 @@ class FittedBranches:
     """
 
     split: Split
-    left: FittedLadder | FittedBranches
-    right: FittedLadder | FittedBranches
+    left: Planner
+    right: Planner
     goes_left: NDArray[np.bool_]
     prior: Floats
 
@@ -230,13 +243,17 @@ class FittedBranches:
         feature, threshold, code = self.split
         codes = () if threshold is not None else (code,)
         model = Branch.of(left.model, right.model, feature, self.prior, threshold, codes)
-        joined = []
-        for ours, theirs in zip(left.outputs, right.outputs, strict=True):
-            both = np.empty((len(self.goes_left), *ours.shape[1:]))
-            both[self.goes_left], both[~self.goes_left] = ours, theirs
-            joined.append(both)
+
+        def outputs() -> ValidationOutputs:
+            joined = []
+            for ours, theirs in zip(left.outputs(), right.outputs(), strict=True):
+                both = np.empty((len(self.goes_left), *ours.shape[1:]))
+                both[self.goes_left], both[~self.goes_left] = ours, theirs
+                joined.append(both)
+            return ValidationOutputs(*joined)
+
         key = b"|".join([repr(self.split).encode(), left.key, right.key])
-        return Plan(key, model, ValidationOutputs(*joined))
+        return Plan(key, model, outputs)
 
 
 def rung_bills(

@@ -20,7 +20,9 @@ from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.folds import assign_folds
 from thrifty.learn.point import Point, ValidationOutputs
 from thrifty.learn.policy.evidence import Trace
-from thrifty.learn.policy.training import FittedPolicy, PolicySettings, PolicyTable, fit_policy
+from thrifty.learn.policy.fitted import FittedPolicy
+from thrifty.learn.policy.table import PolicyTable
+from thrifty.learn.policy.training import PolicySettings, fit_policy
 
 __all__ = ["PolicyClassifier"]
 
@@ -67,7 +69,7 @@ class PolicyClassifier(PricedClassifier):
     Four classes: the first column says which two are left, and where to look next.
 
     >>> import numpy as np
-    >>> from thrifty.learn.policy import PolicyClassifier
+    >>> from thrifty import PolicyClassifier
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(600, 3))
     >>> y = np.where(X[:, 0] > 0, 2 + (X[:, 1] > 0), X[:, 2] > 0)
     >>> model = PolicyClassifier(penalty=0.01, n_estimators=40, random_state=0).fit(X, y)

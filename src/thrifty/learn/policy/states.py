@@ -44,6 +44,10 @@ class States:
         """Keep some of the states."""
         return type(self)(self.rows[chosen], self.bought[chosen])
 
+    def share(self, share: float) -> Self:
+        """Keep the first part of the states."""
+        return self.take(slice(max(1, round(share * len(self)))))
+
     def __add__(self, other: States) -> States:
         """Join two sets of states."""
         rows = np.concatenate([self.rows, other.rows])

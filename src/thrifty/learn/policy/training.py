@@ -13,26 +13,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs import BoundPrices
 from thrifty.kernels.binning import MISSING
 from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.grower import Grower
 from thrifty.learn.calibration import fit_inverse_temperature, scale_outputs
-from thrifty.learn.losses import Derivatives, LogLoss
-from thrifty.learn.policy.evidence import Trace
+from thrifty.learn.losses import Derivatives
+from thrifty.learn.policy.fitted import FittedPolicy
 from thrifty.learn.policy.items import Items
 from thrifty.learn.policy.states import States, draw_states, visit_states
-from thrifty.learn.policy.vector_trees import average_forests, boost_vectors
+from thrifty.learn.policy.table import PolicyTable
+from thrifty.learn.policy.vector_trees import boost_vectors
 from thrifty.learn.purchases import Purchases
 from thrifty.model import Forest, Policy
-from thrifty.model.policy import Start
 
-__all__ = ["FittedPolicy", "PolicySettings", "PolicyTable", "Trainer", "fit_policy"]
+__all__ = ["PolicySettings", "Trainer", "fit_policy"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -70,6 +68,8 @@ class PolicySettings:
         Purchases that are followed to find the states that a policy visits.
     exploration : float
         Share of these purchases that are drawn at random.
+    first_share : float
+        The first fit only finds out which states policies visit: its share of states and rounds.
     random_share : float
         Share of random states among those of the second fit; the others are visited.
     n_first_trials, first_trial_steps : int
@@ -88,10 +88,19 @@ class PolicySettings:
     min_samples_leaf: float = 20
     max_items: int = 40
     max_steps: int = 12
-    exploration: float = 0.1
+    exploration: float = 0.2
+    first_share: float = 0.5
     random_share: float = 0.3
     n_first_trials: int = 8
-    first_trial_steps: int = 8
+    first_trial_steps: int = 6
+
+    def short(self) -> PolicySettings:
+        """Return the settings of the first fit, which has fewer rounds."""
+        rounds, value_rounds = (
+            max(1, round(self.first_share * count))
+            for count in (self.n_estimators, self.value_estimators)
+        )
+        return replace(self, n_estimators=rounds, value_estimators=value_rounds)
 
     def n_states(self, n: int) -> int:
         """Return the number of states for a table of n rows."""
@@ -99,154 +108,36 @@ class PolicySettings:
 
 
 @dataclass(frozen=True, eq=False)
-class PolicyTable:
-    """The rows that a policy is trained on.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Encoded rows.
-    y : int64 array of shape (n,)
-        Class codes.
-    n_classes : int
-    fold : int64 array of shape (n,)
-        Fold of each row, from 0 up.
-    binned : Binned
-        The same rows in bins.
-    prices : BoundPrices
-    weight : array of shape (n,) or None
-    """
-
-    X: NDArray[np.floating]
-    y: Ints
-    n_classes: int
-    fold: Ints
-    binned: Binned
-    prices: BoundPrices
-    weight: Floats | None = None
-
-    @property
-    def n_folds(self) -> int:
-        """Number of folds."""
-        return int(self.fold.max()) + 1
-
-    def loss(self, rows: NDArray[np.intp]) -> LogLoss:
-        """Bind the log-loss to some rows, with repetitions."""
-        return LogLoss(self.y[rows], self.weights(rows), self.n_classes)
-
-    def weights(self, rows: NDArray[np.intp]) -> Floats | None:
-        """Return the weights of some rows; None if all weigh the same."""
-        return None if self.weight is None else self.weight[rows]
-
-
-@dataclass(frozen=True, eq=False)
-class FittedPolicy:
-    """The policies of all folds, their average, and the evidence.
-
-    Parameters
-    ----------
-    policies : tuple of Policy
-        One for each fold; it has not seen the rows of the fold.
-    table : PolicyTable
-    unit : float
-        Prices, caps and 1 / cost weights of the policies are in multiples of it.
-    """
-
-    policies: tuple[Policy, ...]
-    table: PolicyTable
-    unit: float
-
-    @cached_property
-    def average(self) -> Policy:
-        """The policy of the averaged forests, at a cost weight of 0."""
-        predictor = average_forests([policy.predictor for policy in self.policies])
-        value = average_forests([policy.value for policy in self.policies])
-        return replace(self.policies[0], predictor=predictor, value=value)
-
-    def model(self, cost_weight: float) -> Policy:
-        """Return the final policy at a cost weight, in units of the loss per price."""
-        return self.average.at(cost_weight * self.unit)
-
-    def with_cap(self, cap: float) -> Self:
-        """Return the same policies under another cap; nothing is fitted again."""
-        policies = tuple(policy.with_cap(cap / self.unit) for policy in self.policies)
-        return type(self)(policies, self.table, self.unit)
-
-    def with_first(self, item: int) -> Self:
-        """Return the same policies, which buy `item` first; -1 for what each estimates best."""
-        policies = tuple(policy.with_first(item) for policy in self.policies)
-        return type(self)(policies, self.table, self.unit)
-
-    @cached_property
-    def trace(self) -> Trace:
-        """The training rows, each under the policy that has not seen it."""
-        return self.follow(None)
-
-    def follow(self, max_steps: int | None) -> Trace:
-        """Trace the training rows out of fold, up to some number of purchases.
-
-        Before anything is read all rows are alike. The averaged policy decides for them, so that
-        not a whole fold stops there and another goes on.
-        """
-        table, start = self.table, None
-        if not self.average.known.any():
-            visit = next(self.average.run(table.X[:1]))
-            start = Start(visit.scores[0], int(visit.item[0]), float(visit.urgency[0]))
-        rows = [np.flatnonzero(table.fold == k) for k in range(table.n_folds)]
-        traces = [
-            Trace.of(policy, table.X[some], start, max_steps)
-            for policy, some in zip(self.policies, rows, strict=True)
-        ]
-        return Trace.join(self.average, traces, rows)
-
-    def choose_first(self, n_trials: int, max_steps: int) -> Self:
-        """Return the policies with the first item that is best out of fold, by trial.
-
-        What is best by itself need not be the best start. The items of the largest estimates are
-        tried; one replaces the policy's own choice only if the gain is above its standard error.
-        With a cap, the loss where rows end counts; without one, its area over the logarithm of
-        what is spent in the first `max_steps` purchases.
-        """
-        average = self.average
-        if len(average.own) < 2:
-            return self
-        visit = next(average.run(self.table.X[:1]))
-        value = average.value.raw(np.where(average.known, self.table.X, np.nan)).mean(axis=0)
-        price = average.own + np.append(average.shared, 0.0)[average.group]
-        rate = np.where(price <= average.cap, value / price, -np.inf)
-        tried = [int(item) for item in np.argsort(-rate, kind="stable")[:n_trials]]
-        tried = [item for item in tried if rate[item] > 0 and item != visit.item[0]]
-        plans = [self, *(self.with_first(item) for item in tried)]
-        traces = [plan.follow(max_steps) for plan in plans]
-        losses = mean_losses(traces, self.table.y, at_end=math.isfinite(average.cap))
-        gains = losses[0] - losses
-        error = gains.std(axis=1) / np.sqrt(gains.shape[1])
-        return plans[int(np.argmax(gains.mean(axis=1) - error))]
-
-    def cost_weights(self, count: int) -> list[float]:
-        """Return cost weights over the whole range of spending, largest first, down to 0."""
-        weights = self.trace.cost_weights(count, self.table.weight)
-        return [cost_weight / self.unit for cost_weight in weights]
-
-
-@dataclass(frozen=True, eq=False)
 class Trainer:
-    """Fit the forests of a policy to states; it has the table and the settings only."""
+    """Fit the forests of the policies of all folds to states.
+
+    Parameters
+    ----------
+    table : PolicyTable
+    items : Items
+    settings : PolicySettings
+    states : States
+        In random order: the value forests are fitted to the first part of them.
+    """
 
     table: PolicyTable
     items: Items
     settings: PolicySettings
+    states: States
 
-    def fit_predictors(
-        self, states: States, random: np.random.Generator
-    ) -> tuple[list[Forest], Floats]:
+    @cached_property
+    def value_states(self) -> States:
+        """The states that the value forests are fitted to."""
+        return self.states.share(self.settings.value_share)
+
+    def fit_predictors(self, random: np.random.Generator) -> tuple[list[Forest], Floats]:
         """Fit a predictor for each fold to the states of the other folds.
 
         Returns them with the gain of each feature, (d,), in all of them.
         """
         settings, forests, gains = self.settings, [], np.zeros(len(self.items.item))
         for k in range(self.table.n_folds):
-            others = states.take(self.table.fold[states.rows] != k)
+            others = self.states.take(self.table.fold[self.states.rows] != k)
             loss = self.table.loss(others.rows)
             forest, gain = boost_vectors(
                 self._grower(others), loss.derivatives, loss.start(), loss.link,
@@ -256,24 +147,26 @@ class Trainer:
             gains += gain
         return forests, gains
 
-    def calibrate(self, predictors: Sequence[Forest], states: States) -> list[Forest]:
+    def calibrate(self, predictors: Sequence[Forest]) -> list[Forest]:
         """Scale the outputs of all predictors to the best common temperature out of fold."""
+        states = self.value_states
         raw = np.empty((len(predictors[0].base), len(states)))
-        for predictor, place in self._by_fold(predictors, states):
+        for predictor, place in self._by_fold(predictors):
             raw[:, place] = predictor.raw(self._masked(states.take(place))).T
         factor = fit_inverse_temperature(raw, self.table.loss(states.rows))
         return [scale_outputs(predictor, factor) for predictor in predictors]
 
-    def measure_drops(self, predictors: Sequence[Forest], states: States) -> Floats:
-        """Return by how much each item would lower the log-loss of each state, (s, m).
+    def measure_drops(self, predictors: Sequence[Forest]) -> Floats:
+        """Return by how much each item would lower the log-loss of each value state, (s, m).
 
         Each state is scored by the predictor that has not seen its row; an item that is bought
         already lowers nothing. Half of the weight is on what happened to the row, the other half
         on what the predictor expects to happen, once it has read the item: the divergence from its
         first to its second answer, which does not depend on the luck of the label.
         """
+        states = self.value_states
         drops = np.zeros(states.bought.shape)
-        for predictor, place in self._by_fold(predictors, states):
+        for predictor, place in self._by_fold(predictors):
             here = states.take(place)
             y, masked = self.table.y[here.rows], self._masked(here)
             before = np.log(np.maximum(predictor.score(masked), MIN_PROBABILITY))
@@ -290,11 +183,9 @@ class Trainer:
                 drops[place[unbought], item] = (happened + expected) / 2
         return drops
 
-    def fit_values(
-        self, states: States, drops: Floats, random: np.random.Generator
-    ) -> list[Forest]:
+    def fit_values(self, drops: Floats, random: np.random.Generator) -> list[Forest]:
         """Fit a value forest for each fold to the drops (s, m) of the other folds."""
-        settings, forests = self.settings, []
+        settings, states, forests = self.settings, self.value_states, []
         # The link is not used: a value forest is read before it.
         link = "sum" if drops.shape[1] == 1 else "softmax"
         for k in range(self.table.n_folds):
@@ -335,11 +226,9 @@ class Trainer:
             features=np.flatnonzero(self.items.known | (self.items.item >= 0)),
         )
 
-    def _by_fold(
-        self, forests: Sequence[Forest], states: States
-    ) -> list[tuple[Forest, NDArray[np.intp]]]:
-        """Pair the forest of each fold with the positions of the states of the fold."""
-        fold = self.table.fold[states.rows]
+    def _by_fold(self, forests: Sequence[Forest]) -> list[tuple[Forest, NDArray[np.intp]]]:
+        """Pair the forest of each fold with the positions of the value states of the fold."""
+        fold = self.table.fold[self.value_states.rows]
         return [(forest, np.flatnonzero(fold == k)) for k, forest in enumerate(forests)]
 
 
@@ -367,26 +256,24 @@ def fit_policy(
     """
     items = Items.of(table.prices, free)
     seeds = random.spawn(6)
-    trainer = Trainer(table, items, settings)
     states = draw_states(len(table.X), items, settings.n_states(len(table.X)), seeds[0])
-    predictors, gain = trainer.fit_predictors(states, seeds[1])
+    trainer = Trainer(table, items, settings.short(), states.share(settings.first_share))
+    predictors, gain = trainer.fit_predictors(seeds[1])
     if len(items) > settings.max_items:
         kept = most_gain_per_price(items, gain, settings.max_items)
         items, states = items.keep(kept), states.keep_items(kept)
-        trainer = replace(trainer, items=items)
-    some = states.take(slice(int(settings.value_share * len(states))))
-    if not len(items):
+        trainer = replace(trainer, items=items, states=trainer.states.keep_items(kept))
+    if len(items):
+        values = trainer.fit_values(trainer.measure_drops(predictors), seeds[2])
+        first = trainer.policies(predictors, values)
+        states = mix_states(table, first, states, settings, seeds[3])
+    trainer = Trainer(table, items, settings, states)
+    predictors, _ = trainer.fit_predictors(seeds[4])
+    predictors = trainer.calibrate(predictors)
+    if len(items):
+        values = trainer.fit_values(trainer.measure_drops(predictors), seeds[5])
+    else:
         values = [Forest.constant([0.0], "sum", table.X.shape[1])] * table.n_folds
-        policies = trainer.policies(trainer.calibrate(predictors, some), values)
-        return FittedPolicy(tuple(policies), table, items.unit).with_cap(cap)
-
-    values = trainer.fit_values(some, trainer.measure_drops(predictors, some), seeds[2])
-    first = trainer.policies(predictors, values)
-    states = mix_states(table, first, states, settings, seeds[3])
-    predictors, _ = trainer.fit_predictors(states, seeds[4])
-    some = states.take(slice(int(settings.value_share * len(states))))
-    predictors = trainer.calibrate(predictors, some)
-    values = trainer.fit_values(some, trainer.measure_drops(predictors, some), seeds[5])
     policies = trainer.policies(predictors, values)
     fitted = FittedPolicy(tuple(policies), table, items.unit).with_cap(cap)
     return fitted.choose_first(settings.n_first_trials, settings.first_trial_steps)
@@ -406,7 +293,7 @@ def mix_states(
     settings: PolicySettings,
     random: np.random.Generator,
 ) -> States:
-    """Return as many states as were drawn: most of them visited out of fold, shuffled."""
+    """Return as many states as were drawn, shuffled: most of them are visited out of fold."""
     n_visited = int((1 - settings.random_share) * len(drawn))
     parts = []
     for k, policy in enumerate(policies):
@@ -427,25 +314,3 @@ def mix_states(
 def _residuals(target: Floats, raw: Floats) -> Derivatives:
     """Return the derivatives of half the squared error of outputs (k, n)."""
     return target - raw, None
-
-
-def mean_losses(traces: Sequence[Trace], y: Ints, *, at_end: bool) -> Floats:
-    """Return the loss of each row under each trace, (traces, n), to compare them.
-
-    It is the loss `at_end`, or its mean over the logarithm of the mean spending, over the range
-    that all traces have in common; before the first purchase of a trace, that of its constant.
-    """
-    losses = [trace.losses(y) for trace in traces]
-    if at_end:
-        return np.array([loss[-1] for loss in losses])
-    spent = [trace.spent.mean(axis=1) for trace in traces]
-    lowest = min(float(steps[1]) if len(steps) > 1 else math.inf for steps in spent)
-    highest = min(float(steps[-1]) for steps in spent)
-    if not 0 < lowest < highest:
-        return np.array([loss[-1] for loss in losses])
-    means = []
-    for loss, steps in zip(losses, spent, strict=True):
-        ends = np.append(steps[1:], np.inf)
-        width = np.diff(np.log(np.clip(np.append(lowest, ends), lowest, highest)))
-        means.append(width @ loss / width.sum())
-    return np.array(means)

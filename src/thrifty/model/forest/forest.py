@@ -233,7 +233,7 @@ class Forest(Frozen):
     def features(self) -> NDArray[np.int64]:
         """Features that some split reads, increasing."""
         splits = self.nodes[~is_leaf(self.nodes)]
-        return np.unique(splits["feature"] & INDEX).astype(np.int64)
+        return np.flatnonzero(np.bincount(splits["feature"] & INDEX)).astype(np.int64)
 
     @cached_property
     def contributions(self) -> NDArray[np.float64]:
@@ -292,13 +292,15 @@ class Forest(Frozen):
         """Send rows down all trees; return outputs (n, k) and path bits (n, words), if wanted."""
         self.check_columns(X)
         raw = np.tile(self.base, (len(X), 1)) if outputs else np.empty((len(X), 0))
-        words = np.zeros((len(X), self.paths.shape[1] if paths else 0), dtype=np.uint64)
+        # Where paths are not wanted, they are not worked out: that takes as long as scoring rows.
+        path_bits = self.paths if paths else np.empty((0, 0), dtype=np.uint64)
+        words = np.zeros((len(X), path_bits.shape[1]), dtype=np.uint64)
         table = sealed(X)
 
         def run_block(first: int, last: int) -> None:
             rows = slice(first, last)
             run_forest(
-                self.nodes, self.subsets, self.roots, self.outputs, self.contributions, self.paths,
+                self.nodes, self.subsets, self.roots, self.outputs, self.contributions, path_bits,
                 table[rows], raw[rows], words[rows],
             )  # fmt: skip
 

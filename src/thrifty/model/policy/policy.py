@@ -12,7 +12,7 @@ missing reads like one that was not bought, but it is not bought again.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
-from thrifty.model.base import Frozen, Price, pack, sealed, unpack
+from thrifty.model.base import Bill, Frozen, Price, pack, sealed, unpack
 from thrifty.model.file_checks import entry_problems, layout_problems, shape_problems
 from thrifty.model.forest.forest import Forest
 from thrifty.model.policy.walk import PolicyWalk
@@ -242,26 +242,26 @@ class Policy(Frozen):
         affordable = self.own + shared <= self.cap
         return np.asarray(self.known | self.reads[affordable].any(axis=0))
 
-    def largest_bill(self, bill: Callable[[Bools], Floats]) -> float:
-        """Return a bound on the bill of any row, evaluations apart.
+    def largest_bill(self, bill: Bill, bought: Bools) -> float:
+        """Return a bound on the bill of any row.
 
-        Parameters
-        ----------
-        bill : callable
-            Returns what rows pay for used features (n, d). If it has the prices that the policy
-            plans with, in whatever unit, then the cap bounds it; if not, the support does.
+        If the bills have the prices that the policy plans with, in whatever unit, then the cap
+        bounds what a row spends besides what it has bought before; if not, the support does.
         """
-        known = self.known[np.newaxis]
-        everything = float(bill(self.support[np.newaxis])[0])
-        items = np.flatnonzero(self.members.any(axis=1))
-        if not len(items) or not math.isfinite(self.cap) or bill(known)[0] > 0:
+        everything = super().largest_bill(bill, bought)
+        known, items = bought | self.known, np.flatnonzero(self.members.any(axis=1))
+        if not len(items) or not math.isfinite(self.cap):
             return everything
+        evaluations = self.most_evaluations
+        spent, least = bill(np.stack([known, bought]), np.array([0, 0])).tolist()
         planned = self.own[items] + np.append(self.shared, 0.0)[self.group[items]]
-        billed = bill(known | self.members[items])
+        billed = bill(known | self.members[items], np.zeros(len(items), dtype=np.int64)) - spent
         factor = float(billed[0] / planned[0])
-        if not np.array_equal(billed, factor * planned):
+        if spent != least or not np.array_equal(billed, factor * planned):
             return everything
-        return min(everything, factor * self.cap)
+        nothing = np.zeros((1, self.n_features), dtype=bool)
+        of_evaluations = float(bill(nothing, np.array([evaluations]))[0])
+        return min(everything, float(spent + factor * self.cap + of_evaluations))
 
     def walk(self, price: Price | None = None) -> PolicyWalk:
         """Start one example; it chooses by the prices of the policy and ignores `price`."""
@@ -364,8 +364,9 @@ class Policy(Frozen):
         if not (isinstance(predictor, Forest) and isinstance(value, Forest)):
             raise BundleError("policy: predictor and value must be forests")
         cap = math.inf if plain["cap"] is None else plain["cap"]
-        knobs = plain["cost_weight"], cap, plain["first"]
-        policy = cls(predictor, value, *(arrays[name] for name in LAYOUT), *knobs)
+        own: dict[str, Any] = {name: arrays[name] for name in LAYOUT}
+        knobs = {"cost_weight": plain["cost_weight"], "cap": cap, "first": plain["first"]}
+        policy = cls(predictor, value, **own, **knobs)
         raise_all(BundleError, "policy", list(_problems(policy)))
         return policy
 

@@ -51,8 +51,8 @@ class Wallets:
 
     def take(self, rows: Bools) -> Wallets:
         """Keep some of the rows."""
-        arrays = self.bought, self.entered, self.spent, self.rest
-        return Wallets(*(array[rows] for array in arrays), self.steps)
+        bought, entered = self.bought[rows], self.entered[rows]
+        return Wallets(bought, entered, self.spent[rows], self.rest[rows], self.steps)
 
     def quote(self, policy: Policy) -> tuple[Floats, Bools]:
         """Return what each item costs now, and whether it can be bought within the cap."""

@@ -1,0 +1,78 @@
+"""Tasks where the next feature depends on the row: branches and policies of BudgetClassifier.
+
+Accuracies in % on 4000 test rows, means over seeds, at budgets of k features of unit price: for the
+mean bill, with the choice made out of fold, or as a cap on every bill. Limits are what the best
+neural policy or prototype had on other draws of the same tasks; the context task is our own.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import sys
+import time
+
+import numpy as np
+from _harness import report
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from thrifty import BudgetClassifier
+from thrifty.data import context_blocks, cube, switched_logits
+
+TASKS = {
+    "CUBE": (cube, 5000, {3: 61, 5: 79, 7: 82}, {3: 60, 5: 74}),
+    "Syn1": (lambda n, seed: switched_logits("syn1", n, seed), 10_000, {4: 80}, {}),
+    "Syn3": (lambda n, seed: switched_logits("syn3", n, seed), 10_000, {4: 81}, {}),
+    "context": (context_blocks, 6000, {3: 60, 7: 90}, {}),
+}
+SEEDS = 5
+TEST_ROWS = 4000
+# Test rows are drawn with seeds that no training rows have.
+TEST_SEED = 10_000
+
+
+def run(make, n, budgets, caps, seed):
+    """Return accuracies and mean bills at budgets and caps, and the CPU time in plain fits."""
+    train, test = make(n, seed), make(TEST_ROWS, TEST_SEED + seed)
+    start = time.process_time()
+    model = BudgetClassifier(confidence=None, random_state=seed).fit(train.X, train.y)
+    cpu = time.process_time() - start
+    start = time.process_time()
+    plain = HistGradientBoostingClassifier(max_iter=500, early_stopping=True, n_iter_no_change=20)
+    plain.fit(train.X, train.y)
+    plain_cpu = time.process_time() - start
+    models = [model.at_budget(budget) for budget in budgets]
+    models += [
+        BudgetClassifier(cap=cap, confidence=None, random_state=seed).fit(train.X, train.y)
+        for cap in caps
+    ]
+    figures = [(100 * m.score(test.X, test.y), m.bill(test.X)) for m in models]
+    for (_, bills), cap in zip(figures[len(budgets) :], caps, strict=True):
+        assert bills.max() <= cap
+    return [(accuracy, bills.mean()) for accuracy, bills in figures], cpu / plain_cpu
+
+
+def main():
+    """Write a line for each task and budget."""
+    rows = []
+    for name, (make, n, budgets, caps) in TASKS.items():
+        runs = [run(make, n, budgets, caps, seed) for seed in range(SEEDS)]
+        figures = np.array([found[0] for found in runs])
+        cpu = np.median([found[1] for found in runs])
+        kinds = [*(("mean", k, least) for k, least in budgets.items()),
+                 *(("cap", k, least) for k, least in caps.items())]  # fmt: skip
+        for (kind, k, least), (accuracy, bill), spread in zip(
+            kinds, figures.mean(axis=0), figures[:, :, 0].std(axis=0, ddof=1), strict=True
+        ):
+            error = spread / np.sqrt(SEEDS)
+            rows.append((name, kind, k, f"{bill:.2f}", f"{cpu:.0f}", f"{error:.1f}",
+                         f"{accuracy:.1f}", f">= {least}"))  # fmt: skip
+    header = ("task", "budget", "features", "mean bill", "CPU / plain fit", "error", "accuracy, %",
+              "limit")  # fmt: skip
+    report("policies", header, rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
