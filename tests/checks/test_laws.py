@@ -53,6 +53,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "LadderClassifier": [{"penalty": 0.001}],
     "LadderRegressor": [{"penalty": 0.001}],
     "MarginNeighborsClassifier": [{}, {"base": "logistic"}],
+    "PolicyClassifier": [{"penalty": 0.001}],
     "PrunedForestClassifier": [{}, {"penalty": 0.01}],
     "SubmodularTreeClassifier": [{}, {"routing": "soft", "node_budget": 30.0}],
     "SubmodularTreeRegressor": [{}, {"routing": "soft", "node_budget": 20.0}],
@@ -70,6 +71,7 @@ EXPECTED_FAILED: dict[str, dict[str, str]] = {
     "GatedClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
     "LadderClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
     "LadderRegressor": {"check_sample_weight_equivalence_on_dense_data": HELD},
+    "PolicyClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
     # With the squared loss, without pairs, it passes.
     "GreedyMiserRanker": {
         "check_sample_weight_equivalence_on_dense_data": PAIRS,

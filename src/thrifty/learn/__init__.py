@@ -6,6 +6,7 @@
 | `budget_forest` | `BudgetForestClassifier` | Nan et al. 2015 |
 | `pruning` | `PrunedForestClassifier` | Nan 2018, ch. 4 |
 | `ladder` | `LadderClassifier`, `-Regressor` | Thrifty |
+| `policy` | `PolicyClassifier` | Thrifty; after Covert et al. 2023, Gadgil et al. 2024 |
 | `cost_tree` | `CostTreeClassifier`, `-Regressor`, `CostCascadeClassifier` | Xu 2014, ch. 3 |
 | `submodular_tree` | `SubmodularTreeClassifier`, `-Regressor` | Kusner et al. 2014 |
 | `anytime` | `AnytimeClassifier` | Xu 2014 |
@@ -45,6 +46,7 @@ from thrifty.learn.ladder.classifier import LadderClassifier
 from thrifty.learn.ladder.regressor import LadderRegressor
 from thrifty.learn.neighbors.classifier import MarginNeighborsClassifier
 from thrifty.learn.point import Point
+from thrifty.learn.policy.classifier import PolicyClassifier
 from thrifty.learn.pruning.classifier import PrunedForestClassifier
 from thrifty.learn.submodular_tree.estimators import (
     SubmodularTreeClassifier,
@@ -73,6 +75,7 @@ __all__ = [
     "LinearFamily",
     "MarginNeighborsClassifier",
     "Point",
+    "PolicyClassifier",
     "Polynomial",
     "Powers",
     "PrunedForestClassifier",

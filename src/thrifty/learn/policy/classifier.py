@@ -69,7 +69,7 @@ class PolicyClassifier(PricedClassifier):
     Four classes: the first column says which two are left, and where to look next.
 
     >>> import numpy as np
-    >>> from thrifty.learn.policy import PolicyClassifier
+    >>> from thrifty import PolicyClassifier
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(600, 3))
     >>> y = np.where(X[:, 0] > 0, 2 + (X[:, 1] > 0), X[:, 2] > 0)
     >>> model = PolicyClassifier(penalty=0.01, n_estimators=40, random_state=0).fit(X, y)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +52,6 @@ class PolicySettings:
         How many states the predictors are fitted to, for each row.
     min_states, max_states : int
         Bounds on the number of states: small tables have more for each row, long ones fewer.
-    value_share : float
-        Share of the states that the value forests are fitted to.
     n_estimators, learning_rate : int, float
         Boosting rounds of a predictor, and the factor for each tree.
     value_estimators, value_learning_rate : int, float
@@ -76,10 +74,9 @@ class PolicySettings:
         Items that are tried as the first purchase, and the purchases that are then followed.
     """
 
-    states_per_row: int = 6
+    states_per_row: int = 12
     min_states: int = 6_000
-    max_states: int = 40_000
-    value_share: float = 2 / 3
+    max_states: int = 50_000
     n_estimators: int = 150
     learning_rate: float = 0.125
     value_estimators: int = 150
@@ -117,18 +114,12 @@ class Trainer:
     items : Items
     settings : PolicySettings
     states : States
-        In random order: the value forests are fitted to the first part of them.
     """
 
     table: PolicyTable
     items: Items
     settings: PolicySettings
     states: States
-
-    @cached_property
-    def value_states(self) -> States:
-        """The states that the value forests are fitted to."""
-        return self.states.share(self.settings.value_share)
 
     def fit_predictors(self, random: np.random.Generator) -> tuple[list[Forest], Floats]:
         """Fit a predictor for each fold to the states of the other folds.
@@ -149,7 +140,7 @@ class Trainer:
 
     def calibrate(self, predictors: Sequence[Forest]) -> list[Forest]:
         """Scale the outputs of all predictors to the best common temperature out of fold."""
-        states = self.value_states
+        states = self.states
         raw = np.empty((len(predictors[0].base), len(states)))
         for predictor, place in self._by_fold(predictors):
             raw[:, place] = predictor.raw(self._masked(states.take(place))).T
@@ -157,14 +148,14 @@ class Trainer:
         return [scale_outputs(predictor, factor) for predictor in predictors]
 
     def measure_drops(self, predictors: Sequence[Forest]) -> Floats:
-        """Return by how much each item would lower the log-loss of each value state, (s, m).
+        """Return by how much each item would lower the log-loss of each state, (s, m).
 
         Each state is scored by the predictor that has not seen its row; an item that is bought
         already lowers nothing. Half of the weight is on what happened to the row, the other half
         on what the predictor expects to happen, once it has read the item: the divergence from its
         first to its second answer, which does not depend on the luck of the label.
         """
-        states = self.value_states
+        states = self.states
         drops = np.zeros(states.bought.shape)
         for predictor, place in self._by_fold(predictors):
             here = states.take(place)
@@ -185,7 +176,7 @@ class Trainer:
 
     def fit_values(self, drops: Floats, random: np.random.Generator) -> list[Forest]:
         """Fit a value forest for each fold to the drops (s, m) of the other folds."""
-        settings, states, forests = self.settings, self.value_states, []
+        settings, states, forests = self.settings, self.states, []
         # The link is not used: a value forest is read before it.
         link = "sum" if drops.shape[1] == 1 else "softmax"
         for k in range(self.table.n_folds):
@@ -227,8 +218,8 @@ class Trainer:
         )
 
     def _by_fold(self, forests: Sequence[Forest]) -> list[tuple[Forest, NDArray[np.intp]]]:
-        """Pair the forest of each fold with the positions of the value states of the fold."""
-        fold = self.table.fold[self.value_states.rows]
+        """Pair the forest of each fold with the positions of the states of the fold."""
+        fold = self.table.fold[self.states.rows]
         return [(forest, np.flatnonzero(fold == k)) for k, forest in enumerate(forests)]
 
 
