@@ -26,6 +26,13 @@ def test_what_is_not_kept_is_never_bought():
     assert (items.own * items.unit).tolist() == [4.0, 1.0]
 
 
+def test_features_can_be_left_out_of_an_item():
+    prices = Prices([0, 3, 0, 0], groups={"scan": [2, 3]}, shared={"scan": 1}).bind(4)
+    items = Items.of(prices).read_only(np.array([False, True, True, False]))
+    assert items.item.tolist() == [-1, 0, 1, -1]
+    assert not items.known.any()
+
+
 def test_readable_features_are_those_of_bought_items():
     prices = Prices([0, 3, 0, 0], groups={"scan": [2, 3]}, shared={"scan": 1}).bind(4)
     items = Items.of(prices)

@@ -10,7 +10,7 @@ from thrifty.costs import Prices
 from thrifty.learn.binned import Binned
 from thrifty.learn.policy.items import Items
 from thrifty.learn.policy.states import States
-from thrifty.learn.policy.training import Trainer, fit_policy, most_gain_per_price
+from thrifty.learn.policy.training import Trainer, fit_policy, most_gain, most_gain_per_price
 
 
 def test_drops_are_largest_where_a_feature_matters(policy_table, settings):
@@ -50,6 +50,14 @@ def test_only_the_most_useful_items_are_kept(policy_table, settings):
     assert fitted.average.support.sum() == 4
 
 
+def test_an_item_keeps_the_features_that_help():
+    prices = Prices([0, 3, 0, 0, 0], groups={"scan": [2, 3, 4]}, shared={"scan": 1}).bind(5)
+    items = Items.of(prices)
+    gain = np.array([0.0, 0.1, 2.0, 5.0, 4.0])
+    assert most_gain(items, gain, 2).tolist() == [True, True, False, True, True]
+    assert most_gain(items, gain, 9).all()
+
+
 def test_gain_counts_per_price():
     items = Items.of(Prices([1.0, 10.0, 1.0]).bind(3))
     assert most_gain_per_price(items, np.array([3.0, 20.0, 1.0]), 2).tolist() == [0, 1]
@@ -78,7 +86,9 @@ def test_the_same_seed_gives_the_same_policy(policy_table, settings):
 
 
 def test_states_are_bounded(settings):
-    assert settings.n_states(10) == 1500
-    assert settings.n_states(3000) == 36_000
-    assert settings.n_states(10**6) == 50_000
+    assert settings.n_states(10, 5) == 1500
+    assert settings.n_states(3000, 5) == 36_000
+    assert settings.n_states(10**6, 5) == 50_000
+    assert settings.n_states(3000, 1000) == 5000
+    assert settings.n_states(3000, 10**6) == 3000
     assert settings.short().n_estimators == 20

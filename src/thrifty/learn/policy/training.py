@@ -52,6 +52,9 @@ class PolicySettings:
         How many states the predictors are fitted to, for each row.
     min_states, max_states : int
         Bounds on the number of states: small tables have more for each row, long ones fewer.
+    max_cells : int
+        Bound on the number of states times the number of features, for wide tables; but every row
+        gives a state if `max_states` allows it.
     n_estimators, learning_rate : int, float
         Boosting rounds of a predictor, and the factor for each tree.
     value_estimators, value_learning_rate : int, float
@@ -62,6 +65,8 @@ class PolicySettings:
         Smallest weight of the states in a leaf.
     max_items : int
         The policy buys at most this many different items, those of most gain per price.
+    max_features : int
+        It reads at most so many features, those of most gain: items may have many.
     max_steps : int
         Purchases that are followed to find the states that a policy visits.
     exploration : float
@@ -77,6 +82,7 @@ class PolicySettings:
     states_per_row: int = 12
     min_states: int = 6_000
     max_states: int = 50_000
+    max_cells: int = 5_000_000
     n_estimators: int = 150
     learning_rate: float = 0.125
     value_estimators: int = 150
@@ -84,6 +90,7 @@ class PolicySettings:
     max_leaves: int = 31
     min_samples_leaf: float = 20
     max_items: int = 40
+    max_features: int = 128
     max_steps: int = 12
     exploration: float = 0.2
     first_share: float = 0.5
@@ -99,9 +106,10 @@ class PolicySettings:
         )
         return replace(self, n_estimators=rounds, value_estimators=value_rounds)
 
-    def n_states(self, n: int) -> int:
-        """Return the number of states for a table of n rows."""
-        return int(np.clip(self.states_per_row * n, self.min_states, self.max_states))
+    def n_states(self, n: int, d: int) -> int:
+        """Return the number of states for a table of n rows and d features."""
+        wanted = max(self.states_per_row * n, self.min_states)
+        return min(max(min(wanted, self.max_cells // d), n), self.max_states)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,13 +255,15 @@ def fit_policy(
     """
     items = Items.of(table.prices, free)
     seeds = random.spawn(6)
-    states = draw_states(len(table.X), items, settings.n_states(len(table.X)), seeds[0])
+    n, d = table.X.shape
+    states = draw_states(n, items, settings.n_states(n, d), seeds[0])
     trainer = Trainer(table, items, settings.short(), states.share(settings.first_share))
     predictors, gain = trainer.fit_predictors(seeds[1])
     if len(items) > settings.max_items:
         kept = most_gain_per_price(items, gain, settings.max_items)
         items, states = items.keep(kept), states.keep_items(kept)
-        trainer = replace(trainer, items=items, states=trainer.states.keep_items(kept))
+    items = items.read_only(most_gain(items, gain, settings.max_features))
+    trainer = replace(trainer, items=items, states=states.share(settings.first_share))
     if len(items):
         values = trainer.fit_values(trainer.measure_drops(predictors), seeds[2])
         first = trainer.policies(predictors, values)
@@ -264,7 +274,7 @@ def fit_policy(
     if len(items):
         values = trainer.fit_values(trainer.measure_drops(predictors), seeds[5])
     else:
-        values = [Forest.constant([0.0], "sum", table.X.shape[1])] * table.n_folds
+        values = [Forest.constant([0.0], "sum", d)] * table.n_folds
     policies = trainer.policies(predictors, values)
     fitted = FittedPolicy(tuple(policies), table, items.unit).with_cap(cap)
     return fitted.choose_first(settings.n_first_trials, settings.first_trial_steps)
@@ -275,6 +285,17 @@ def most_gain_per_price(items: Items, gain: Floats, count: int) -> Ints:
     gain_of_item = np.bincount(items.item + 1, gain, len(items) + 1)[1:]
     order = np.argsort(-gain_of_item / items.first_price, kind="stable")
     return np.sort(order[:count])
+
+
+def most_gain(items: Items, gain: Floats, count: int) -> Bools:
+    """Return which features to read, (d,): those of most gain, and the best of each item."""
+    offered = items.known | (items.item >= 0)
+    order = np.argsort(np.where(offered, -gain, np.inf), kind="stable")
+    chosen = np.zeros(len(gain), dtype=bool)
+    chosen[order[:count]] = True
+    _, best = np.unique(items.item[order], return_index=True)
+    chosen[order[best]] = True
+    return chosen & offered
 
 
 def mix_states(
