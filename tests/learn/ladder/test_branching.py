@@ -105,12 +105,6 @@ def test_features_that_matter_for_all_rows_lead_to_no_split(read_rows, columns) 
     assert find(read_rows("classification", columns, columns[:, :4].sum(axis=1) > 0)) is None
 
 
-def test_what_is_bought_is_not_split_on_again(read_rows, columns, switched) -> None:
-    rows = read_rows("regression", columns, switched)
-    again = find(rows, frozenset({0}))
-    assert again is None or again.feature != 0
-
-
 def test_small_models_read_what_is_bought(read_rows, columns, switched) -> None:
     # With the context and the first block bought, four more features are all that matters.
     assert find(read_rows("regression", columns, switched), frozenset(range(4))) is None

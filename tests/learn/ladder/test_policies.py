@@ -98,7 +98,7 @@ def challenge(rows: LadderRows, rival: Any, cap: float | None = None) -> PolicyP
 
 def figures(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores and the bills of the evidence."""
-    scores, bills = plan.outputs
+    scores, bills = plan.outputs()
     return scores, bills
 
 
