@@ -22,6 +22,7 @@ from thrifty.learn.ladder.parts import (
 from thrifty.learn.linear import fit_linear
 from thrifty.learn.losses import LambdaLoss, LogLoss, SquaredLoss
 from thrifty.model import Forest
+from thrifty.model.forest.nodes import is_leaf
 
 FEW = BoostedTrees(rounds=8, learning_rate=0.3, max_leaves=7, min_samples_leaf=3, max_depth=3)
 ALL = np.arange(4)
@@ -221,6 +222,30 @@ def test_small_tables_grow_all_trees_on_plain_bags(read_rows):
     rows = read_rows("classification", *make_classes())
     assert len(rows.held_out) == 0
     assert ForestSettings.suited_to(rows, 4, n_trees=30) == ForestSettings(30)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "is_top", "expected"),
+    [
+        (5, True, ForestSettings(30)),
+        (5, False, ForestSettings(18)),
+        (4, False, ForestSettings(18, min_samples_leaf=3)),
+    ],
+)
+def test_from_thousands_of_rows_on_forests_below_the_top_are_kept_small(
+    n_features, is_top, expected, read_rows, monkeypatch
+):
+    monkeypatch.setattr(parts_module, "MANY_ROWS", 120)
+    rows = read_rows("classification", *make_classes())
+    assert ForestSettings.suited_to(rows, n_features, 30, is_top) == expected
+
+
+def test_a_forest_has_values_at_its_leaves_only(read_rows):
+    rows = read_rows("classification", *make_classes())
+    forest = fit_forest(rows, extra_trees(rows), ALL, ForestSettings(3), random()).model
+    leaf = is_leaf(forest.nodes)
+    assert not forest.values[~leaf].any()
+    np.testing.assert_allclose(forest.values[leaf].sum(axis=1), 1.0)
 
 
 def test_rows_that_are_in_every_bag_get_the_mean_of_the_others(read_rows):

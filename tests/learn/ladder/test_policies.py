@@ -87,7 +87,8 @@ class Rival:
             scores[np.arange(n), self.rows.evidence_y] = self.sure
             bill = self.bill
         model = Forest.constant(prior, "mean", D)
-        return Plan(b"rival", model, lambda: ValidationOutputs(scores, np.full(n, bill)))
+        outputs = ValidationOutputs(scores, np.full(n, bill))
+        return Plan(b"rival", model, lambda: outputs)
 
 
 def challenge(rows: LadderRows, rival: Any, cap: float | None = None) -> PolicyPlanner | None:

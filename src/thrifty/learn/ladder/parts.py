@@ -46,8 +46,12 @@ FEATURES_PER_TREE = 64
 # rows are in it, and a third of the trees is as good as all of them on bags of 63 %.
 DRAWS_PER_ROW = 4
 SHARE_OF_TREES = 1 / 3
-# With so few features, rows of different classes are too alike to tell apart. There, and for
-# values, leaves of at least three rows are better, and a third as many.
+# From so many rows on, trees are large, and a model is kept small where that costs nothing. Below
+# the two top rungs, 60 % of the trees do. With few features, rows of different classes are too
+# alike to tell apart: leaves of at least three rows are as good, and a third as many. So they are
+# for values on large tables.
+MANY_ROWS = 4000
+SHARE_BELOW_TOP = 0.6
 FEW_FEATURES = 4
 NOISY_LEAF = 3
 # A forest of constants gains nothing: its shares are 0.
@@ -220,7 +224,9 @@ class ForestSettings:
     min_samples_leaf: int = 1
 
     @classmethod
-    def suited_to(cls, rows: LadderRows, n_features: int, n_trees: int) -> ForestSettings:
+    def suited_to(
+        cls, rows: LadderRows, n_features: int, n_trees: int, is_top: bool = True
+    ) -> ForestSettings:
         """Return settings for a table of this size.
 
         Parameters
@@ -231,16 +237,21 @@ class ForestSettings:
         n_trees : int
             Trees on a small table, whose rows are scored by the third of the trees that have not
             seen them.
+        is_top : bool
+            Whether the rung is one of the two top ones.
         """
         sample = None if rows.share == 1 else math.ceil(rows.share * rows.n_train)
-        if not len(rows.held_out):
+        if rows.n_train < MANY_ROWS and not len(rows.held_out):
             return cls(n_trees, bag=sample)
-        is_noisy = n_features <= FEW_FEATURES or not rows.n_classes
+        leaf = NOISY_LEAF if n_features <= FEW_FEATURES else 1
+        if not len(rows.held_out):
+            share = 1.0 if is_top else SHARE_BELOW_TOP
+            return cls(math.ceil(share * n_trees), bag=sample, min_samples_leaf=leaf)
         return cls(
             n_trees=math.ceil(SHARE_OF_TREES * n_trees),
             max_features=math.ceil(n_features / 2),
             bag=sample or DRAWS_PER_ROW * rows.n_train,
-            min_samples_leaf=NOISY_LEAF if is_noisy else 1,
+            min_samples_leaf=leaf if rows.n_classes else NOISY_LEAF,
         )
 
 

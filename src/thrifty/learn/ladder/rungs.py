@@ -99,8 +99,9 @@ def fit_rungs(
     features = np.arange(rows.X.shape[1])
     rungs: list[Rung] = []
     while len(features):
-        n_trees = settings.n_trees if len(rungs) > 1 else settings.n_top_trees
-        growing = ForestSettings.suited_to(rows, len(features), n_trees)
+        is_top = len(rungs) < 2
+        n_trees = settings.n_top_trees if is_top else settings.n_trees
+        growing = ForestSettings.suited_to(rows, len(features), n_trees, is_top)
         parts = []
         if settings.boosted:
             parts.append(fit_boosted(rows, features, boosting, random))

@@ -55,7 +55,10 @@ class FittedPolicy:
         return self.average.at(cost_weight * self.unit)
 
     def with_cap(self, cap: float) -> Self:
-        """Return the same policies under another cap; nothing is fitted again."""
+        """Return the same policies under another cap; nothing is fitted again.
+
+        The best first item may be another one then: see `choose_first`.
+        """
         policies = tuple(policy.with_cap(cap / self.unit) for policy in self.policies)
         return type(self)(policies, self.table, self.unit)
 
@@ -87,15 +90,15 @@ class FittedPolicy:
         ]
         return Trace.join(self.average, traces, places)
 
-    def choose_first(self, n_trials: int, max_steps: int) -> Self:
+    def choose_first(self, n_trials: int = 8, max_steps: int = 6) -> Self:
         """Return the policies with the first item that is best out of fold, by trial.
 
-        What is best by itself need not be the best start. The items of the largest estimates are
-        tried; one replaces the policy's own choice only if the gain is above its standard error.
-        With a cap, the loss where rows end counts; without one, its area over the logarithm of
-        what is spent in the first `max_steps` purchases.
+        What is best by itself need not be the best start. The `n_trials` items of the largest
+        estimates are tried; one replaces the policy's own choice only if the gain is above its
+        standard error. With a cap, the loss where rows end counts; without one, its mean over the
+        logarithm of what is spent. No more than `max_steps` purchases are followed.
         """
-        average, table = self.average, self.table
+        average, table = self.average.with_first(-1), self.table
         if len(average.own) < 2:
             return self
         # Every so many rows: a table may be sorted by class.
@@ -105,7 +108,8 @@ class FittedPolicy:
         price = average.own + np.append(average.shared, 0.0)[average.group]
         rate = np.where(price <= average.cap, value / price, -np.inf)
         best = np.argsort(-rate, kind="stable")[:n_trials].tolist()
-        plans = [self, *(self.with_first(k) for k in best if rate[k] > 0 and k != start)]
+        tried = [-1, *(k for k in best if rate[k] > 0 and k != start)]
+        plans = [self.with_first(k) for k in tried]
         traces = [plan.follow(max_steps, rows) for plan in plans]
         losses = mean_losses(traces, table.y[rows], at_end=math.isfinite(average.cap))
         weight = np.ones(len(rows)) if table.weight is None else table.weight[rows]

@@ -104,6 +104,11 @@ class Items:
             place[self.item], self.own[kept], self.group[kept], self.shared, self.known, self.unit
         )
 
+    def read_only(self, features: Bools) -> Items:
+        """Leave out all features but some (d,); every item should keep one."""
+        item = np.where(features, self.item, -1)
+        return Items(item, self.own, self.group, self.shared, self.known & features, self.unit)
+
     def readable(self, bought: Bools) -> Bools:
         """Return which features are at hand, (n, d), where items (n, m) are bought."""
         padded = np.hstack([bought, np.zeros((len(bought), 1), dtype=bool)])

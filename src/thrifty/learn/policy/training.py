@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +52,9 @@ class PolicySettings:
         How many states the predictors are fitted to, for each row.
     min_states, max_states : int
         Bounds on the number of states: small tables have more for each row, long ones fewer.
-    value_share : float
-        Share of the states that the value forests are fitted to.
+    max_cells : int
+        Bound on the number of states times the number of features, for wide tables; but every row
+        gives a state if `max_states` allows it.
     n_estimators, learning_rate : int, float
         Boosting rounds of a predictor, and the factor for each tree.
     value_estimators, value_learning_rate : int, float
@@ -64,6 +65,8 @@ class PolicySettings:
         Smallest weight of the states in a leaf.
     max_items : int
         The policy buys at most this many different items, those of most gain per price.
+    max_features : int
+        It reads at most so many features, those of most gain: items may have many.
     max_steps : int
         Purchases that are followed to find the states that a policy visits.
     exploration : float
@@ -76,10 +79,10 @@ class PolicySettings:
         Items that are tried as the first purchase, and the purchases that are then followed.
     """
 
-    states_per_row: int = 6
+    states_per_row: int = 12
     min_states: int = 6_000
-    max_states: int = 40_000
-    value_share: float = 2 / 3
+    max_states: int = 50_000
+    max_cells: int = 5_000_000
     n_estimators: int = 150
     learning_rate: float = 0.125
     value_estimators: int = 150
@@ -87,6 +90,7 @@ class PolicySettings:
     max_leaves: int = 31
     min_samples_leaf: float = 20
     max_items: int = 40
+    max_features: int = 128
     max_steps: int = 12
     exploration: float = 0.2
     first_share: float = 0.5
@@ -102,9 +106,10 @@ class PolicySettings:
         )
         return replace(self, n_estimators=rounds, value_estimators=value_rounds)
 
-    def n_states(self, n: int) -> int:
-        """Return the number of states for a table of n rows."""
-        return int(np.clip(self.states_per_row * n, self.min_states, self.max_states))
+    def n_states(self, n: int, d: int) -> int:
+        """Return the number of states for a table of n rows and d features."""
+        wanted = max(self.states_per_row * n, self.min_states)
+        return min(max(min(wanted, self.max_cells // d), n), self.max_states)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,18 +122,12 @@ class Trainer:
     items : Items
     settings : PolicySettings
     states : States
-        In random order: the value forests are fitted to the first part of them.
     """
 
     table: PolicyTable
     items: Items
     settings: PolicySettings
     states: States
-
-    @cached_property
-    def value_states(self) -> States:
-        """The states that the value forests are fitted to."""
-        return self.states.share(self.settings.value_share)
 
     def fit_predictors(self, random: np.random.Generator) -> tuple[list[Forest], Floats]:
         """Fit a predictor for each fold to the states of the other folds.
@@ -149,7 +148,7 @@ class Trainer:
 
     def calibrate(self, predictors: Sequence[Forest]) -> list[Forest]:
         """Scale the outputs of all predictors to the best common temperature out of fold."""
-        states = self.value_states
+        states = self.states
         raw = np.empty((len(predictors[0].base), len(states)))
         for predictor, place in self._by_fold(predictors):
             raw[:, place] = predictor.raw(self._masked(states.take(place))).T
@@ -157,14 +156,14 @@ class Trainer:
         return [scale_outputs(predictor, factor) for predictor in predictors]
 
     def measure_drops(self, predictors: Sequence[Forest]) -> Floats:
-        """Return by how much each item would lower the log-loss of each value state, (s, m).
+        """Return by how much each item would lower the log-loss of each state, (s, m).
 
         Each state is scored by the predictor that has not seen its row; an item that is bought
         already lowers nothing. Half of the weight is on what happened to the row, the other half
         on what the predictor expects to happen, once it has read the item: the divergence from its
         first to its second answer, which does not depend on the luck of the label.
         """
-        states = self.value_states
+        states = self.states
         drops = np.zeros(states.bought.shape)
         for predictor, place in self._by_fold(predictors):
             here = states.take(place)
@@ -185,7 +184,7 @@ class Trainer:
 
     def fit_values(self, drops: Floats, random: np.random.Generator) -> list[Forest]:
         """Fit a value forest for each fold to the drops (s, m) of the other folds."""
-        settings, states, forests = self.settings, self.value_states, []
+        settings, states, forests = self.settings, self.states, []
         # The link is not used: a value forest is read before it.
         link = "sum" if drops.shape[1] == 1 else "softmax"
         for k in range(self.table.n_folds):
@@ -227,8 +226,8 @@ class Trainer:
         )
 
     def _by_fold(self, forests: Sequence[Forest]) -> list[tuple[Forest, NDArray[np.intp]]]:
-        """Pair the forest of each fold with the positions of the value states of the fold."""
-        fold = self.table.fold[self.value_states.rows]
+        """Pair the forest of each fold with the positions of the states of the fold."""
+        fold = self.table.fold[self.states.rows]
         return [(forest, np.flatnonzero(fold == k)) for k, forest in enumerate(forests)]
 
 
@@ -256,13 +255,15 @@ def fit_policy(
     """
     items = Items.of(table.prices, free)
     seeds = random.spawn(6)
-    states = draw_states(len(table.X), items, settings.n_states(len(table.X)), seeds[0])
+    n, d = table.X.shape
+    states = draw_states(n, items, settings.n_states(n, d), seeds[0])
     trainer = Trainer(table, items, settings.short(), states.share(settings.first_share))
     predictors, gain = trainer.fit_predictors(seeds[1])
     if len(items) > settings.max_items:
         kept = most_gain_per_price(items, gain, settings.max_items)
         items, states = items.keep(kept), states.keep_items(kept)
-        trainer = replace(trainer, items=items, states=trainer.states.keep_items(kept))
+    items = items.read_only(most_gain(items, gain, settings.max_features))
+    trainer = replace(trainer, items=items, states=states.share(settings.first_share))
     if len(items):
         values = trainer.fit_values(trainer.measure_drops(predictors), seeds[2])
         first = trainer.policies(predictors, values)
@@ -273,7 +274,7 @@ def fit_policy(
     if len(items):
         values = trainer.fit_values(trainer.measure_drops(predictors), seeds[5])
     else:
-        values = [Forest.constant([0.0], "sum", table.X.shape[1])] * table.n_folds
+        values = [Forest.constant([0.0], "sum", d)] * table.n_folds
     policies = trainer.policies(predictors, values)
     fitted = FittedPolicy(tuple(policies), table, items.unit).with_cap(cap)
     return fitted.choose_first(settings.n_first_trials, settings.first_trial_steps)
@@ -284,6 +285,17 @@ def most_gain_per_price(items: Items, gain: Floats, count: int) -> Ints:
     gain_of_item = np.bincount(items.item + 1, gain, len(items) + 1)[1:]
     order = np.argsort(-gain_of_item / items.first_price, kind="stable")
     return np.sort(order[:count])
+
+
+def most_gain(items: Items, gain: Floats, count: int) -> Bools:
+    """Return which features to read, (d,): those of most gain, and the best of each item."""
+    offered = items.known | (items.item >= 0)
+    order = np.argsort(np.where(offered, -gain, np.inf), kind="stable")
+    chosen = np.zeros(len(gain), dtype=bool)
+    chosen[order[:count]] = True
+    _, best = np.unique(items.item[order], return_index=True)
+    chosen[order[best]] = True
+    return chosen & offered
 
 
 def mix_states(
