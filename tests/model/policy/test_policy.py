@@ -119,13 +119,13 @@ def test_no_rounding_takes_a_bill_beyond_the_cap(cap):
 @given(SEEDS)
 def test_the_largest_bill_is_bounded_by_the_cap_at_the_planned_prices(seed):
     _, policy, _ = draw_policy(seed, cap=1.2)
-    prices = prices_of(policy)
-    assert policy.largest_bill(prices.bill) <= 1.2
+    prices, nothing = prices_of(policy), np.zeros(7, dtype=bool)
+    assert policy.largest_bill(prices.bill, nothing) <= 1.2
     doubled = Prices((2 * prices.own).tolist(), groups={"lab": [4, 5, 6]}, shared={"lab": 0.8})
-    assert policy.largest_bill(doubled.bind(7).bill) <= 2.4
+    assert policy.largest_bill(doubled.bind(7).bill, nothing) <= 2.4
     # Other prices: all that it may read.
     other = Prices([5.0] * 7).bind(7)
-    assert policy.largest_bill(other.bill) == other.bill(policy.support[np.newaxis])[0]
+    assert policy.largest_bill(other.bill, nothing) == other.bill(policy.support[np.newaxis])[0]
 
 
 def test_the_first_item_opens_its_group_and_brings_the_free_ones_along():
