@@ -155,7 +155,7 @@ def work_below(n_features: int, n_rungs: int) -> float:
     --------
     >>> from thrifty.learn.ladder.pace import work_below
     >>> round(work_below(32, n_rungs=5), 2)  # with 16, 8, 4, 2 and 1 features
-    2.34
+    2.35
     """
     steps = np.arange(1, n_rungs + 1) / max(n_rungs, 1)
     return float(np.sum(n_features ** (-FEATURES_POWER * steps)))
