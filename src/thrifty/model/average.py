@@ -145,7 +145,7 @@ class Average(Frozen):
         return sum(part.most_evaluations for part in self.parts)
 
     @cached_property
-    def features(self) -> frozenset[int]:
+    def reads_features(self) -> frozenset[int]:
         """The features that every row buys, by position."""
         return frozenset(np.flatnonzero(self.reads).tolist())
 
@@ -191,12 +191,12 @@ class AverageWalk(Walk):
         """All features that have no value yet, the cheapest first."""
         if self._is_done:
             return ()
-        missing = self._model.features.difference(self._values)
+        missing = self._model.reads_features.difference(self._values)
         return tuple(sorted(missing, key=lambda feature: (self._price(feature), feature)))
 
     def tell(self, values: Mapping[int, float]) -> None:
         """Take values; those of features that the model does not read are ignored."""
-        features, known = self._model.features, self._values
+        features, known = self._model.reads_features, self._values
         for feature, value in values.items():
             if feature in features:
                 known.setdefault(feature, value)
@@ -224,7 +224,7 @@ class AverageWalk(Walk):
 
     @property
     def _is_done(self) -> bool:
-        return len(self._values) == len(self._model.features)
+        return len(self._values) == len(self._model.reads_features)
 
 
 def _part_problems(parts: Sequence[Frozen]) -> Iterator[str]:
