@@ -111,8 +111,17 @@ def test_a_frequent_value_does_not_use_up_the_bins_of_the_others():
     rare = np.random.default_rng(0).normal(size=5_000)
     edges = find_edges(np.concatenate([np.zeros(5_000), rare]))
     counts = np.bincount(bins_of(rare, edges))
-    assert len(counts) > 120
-    assert counts.max() < 5_000 / 100
+    assert len(counts) > 250
+    assert counts.max() < 5_000 / 240
+
+
+def test_many_frequent_values_leave_the_rare_ones_as_many_bins_as_there_are():
+    rng = np.random.default_rng(0)
+    frequent, rare = np.repeat(np.arange(80.0), 40), 100 + rng.permutation(600) / 600
+    edges = find_edges(rng.permutation(np.concatenate([frequent, rare])))
+    assert len(edges) == MAX_BINS - 1
+    np.testing.assert_array_equal(bins_of(np.arange(80.0), edges), np.arange(80))
+    assert np.bincount(bins_of(rare, edges))[80:].max() <= 4
 
 
 @given(st.integers(256, 600), st.integers(0, 2**32 - 1), st.integers(1, 30))

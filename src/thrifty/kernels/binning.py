@@ -30,7 +30,11 @@ Grid = cython.struct(low=cython.double, scale=cython.double, last=cython.double)
 
 
 def find_edges(column):
-    """Upper edges of the bins of one column: between the distinct values, or at quantiles."""
+    """Upper edges of the bins of one column: between the distinct values, or at quantiles.
+
+    A value that fills several quantiles by itself gets one bin, and the rarer values share the bins
+    that this leaves: else a column of mostly zeros would have few bins for its other values.
+    """
     values = np.sort(column[~np.isnan(column)])
     if not len(values):
         return values
@@ -39,7 +43,21 @@ def find_edges(column):
     distinct = values[is_new]
     if len(distinct) <= MAX_BINS:
         return _between(distinct[: len(distinct) - 1], distinct[1:])
-    ranks = np.arange(1, MAX_BINS) * (len(values) - 1) / MAX_BINS
+    edges = _edges_at_quantiles(values, distinct, MAX_BINS)
+    if len(edges) == MAX_BINS - 1:
+        return edges
+    counts = np.diff(np.append(is_new.nonzero()[0], len(values)))
+    frequent = counts > len(values) / MAX_BINS
+    beside = (frequent[: len(distinct) - 1] | frequent[1:]).nonzero()[0]
+    rare = values[~np.repeat(frequent, counts)]
+    around = _between(distinct[beside], distinct[beside + 1])
+    shared = _edges_at_quantiles(rare, distinct, MAX_BINS - len(around))
+    return np.union1d(around, shared) if len(around) < MAX_BINS - 1 else edges
+
+
+def _edges_at_quantiles(values, distinct, n_bins):
+    """Edges that divide sorted values into bins of about as many values each."""
+    ranks = np.arange(1, n_bins) * (len(values) - 1) / n_bins
     low = values[np.floor(ranks).astype(np.intp)]
     above = np.searchsorted(distinct, low, side="right")
     above = above[above < len(distinct)]
