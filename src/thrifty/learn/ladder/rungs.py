@@ -91,8 +91,6 @@ def fit_rungs(
     it can be, as no row can be sent to those above. Where `seconds` are short, steps are larger.
     """
     descent = Descent(rows.prices, settings.n_rungs, pace or Pace(), seconds)
-    boosting = BoostedTrees.suited_to(rows)
-    boosting = replace(boosting, rounds=round(settings.rounds * boosting.rounds))
     forests = extra_trees(rows)
     sets = _order_groups(rows, random) if sold_in_groups(rows.prices) else None
     prior = prior_scores(rows)
@@ -104,6 +102,8 @@ def fit_rungs(
         growing = ForestSettings.suited_to(rows, len(features), n_trees, is_top)
         parts = []
         if settings.boosted:
+            boosting = BoostedTrees.suited_to(rows, is_top)
+            boosting = replace(boosting, rounds=round(settings.rounds * boosting.rounds))
             parts.append(fit_boosted(rows, features, boosting, random))
         if has_forests(rows):
             parts.append(fit_forest(rows, forests, features, growing, random))
