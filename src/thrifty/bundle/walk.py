@@ -8,7 +8,7 @@ dictionaries; names, answers and receipts are computed when they are read.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,13 +18,16 @@ from numpy.typing import NDArray
 from thrifty.costs.bound import BoundPrices
 from thrifty.costs.money import money
 from thrifty.errors import DataError, raise_all
+from thrifty.model.base import Walk
 
 if TYPE_CHECKING:
     from thrifty.bundle.predictor import Predictor
 
-__all__ = ["NamedWalk", "Purchase", "Receipt"]
+__all__ = ["NamedWalk", "Purchase", "Receipt", "next_round"]
 
 COMPLETE = "complete"
+
+Why = Literal["asked", "required", "known", "skipped"]
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,17 @@ class Purchase:
     value : object
         Its value, as it was passed to the walk.
     price : float
-        Its own price, plus the shared price of its group if it is the first of the group; 0
-        unless `why` is "asked".
-    why : {"asked", "known", "skipped"}
-        Whether the walk asked for it, it was known before the walk, or it was skipped.
+        Its own price, plus the shared price of its group if it is the first of the group; 0 if
+        `why` is "known" or "skipped".
+    why : {"asked", "required", "known", "skipped"}
+        Whether the model asked for it, it came along with what the model asked for, it was known
+        before the walk, or it was skipped.
     """
 
     feature: str | int
     value: Any
     price: float
-    why: Literal["asked", "known", "skipped"]
+    why: Why
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Receipt:
     Parameters
     ----------
     purchases : tuple of Purchase
-        In the order in which the model used them.
+        In the order in which the model used them, each after what it requires.
     evaluation : float
         Price of the evaluations made.
     total : float
@@ -153,17 +157,24 @@ class NamedWalk:
         self._skipped: set[int] = set()
         self._stopped: str | None = None
         self._asks: tuple[str | int, ...] | None = None  # None: to be computed
-        self._quotes = _Quotes(predictor.prices, self._paid)
+        self._free: set[int] = set()  # known or skipped: need not be bought
+        self._quotes = _Quotes(predictor.prices, self._paid, self._free)
         self._walk = predictor.model.walk(self._quotes.__getitem__)
         if known:
-            self._advance(self._new_values(known))
+            fresh = self._new_values(known)
+            self._free.update(fresh)
+            self._advance(fresh)
 
     @property
     def asks(self) -> tuple[str | int, ...]:
-        """Features wanted now, the most useful per price first; empty when done."""
+        """Features wanted now, the most useful per price first; empty when done.
+
+        A feature that requires others is wanted once these are at hand; a panel is wanted whole.
+        """
         if self._asks is None:
             names = self._schema.names
-            self._asks = tuple([names[j] for j in self._walk.asks])
+            wanted = next_round(self._prices, self._walk, self._encoded, self._free)
+            self._asks = tuple([names[j] for j in wanted])
         return self._asks
 
     @property
@@ -188,9 +199,17 @@ class NamedWalk:
         self._advance(fresh)
 
     def skip(self, feature: str | int) -> None:
-        """Go on without a feature, as if its value were missing; it is not charged."""
+        """Go on without a feature, as if its value were missing; it is not charged.
+
+        What requires it cannot be bought either, and is skipped, too.
+        """
         fresh = self._new_values({feature: None})
+        if self._prices.structure is not None:
+            lost = self._prices.structure.requiring(fresh) - self._encoded.keys() - fresh.keys()
+            fresh |= self._new_values({self._schema.names[j]: None for j in sorted(lost)})
         self._skipped.update(fresh)
+        self._free.update(fresh)
+        self._quotes.clear()
         self._advance(fresh)
 
     def stop(self, reason: str = "stopped by the caller") -> None:
@@ -238,17 +257,14 @@ class NamedWalk:
     @property
     def receipt(self) -> Receipt:
         """What was bought so far, and at what price."""
-        touched = self._walk.touched
         bought: set[int] = set()
         purchases = []
-        for j in touched:
+        used = self._purchases()
+        for j, why in used.items():
             price = 0.0
-            why: Literal["asked", "known", "skipped"] = "known"
-            if j in self._paid:
-                price, why = self._prices.marginal(j, bought), "asked"
+            if why in ("asked", "required"):
+                price = self._prices.marginal(j, bought, self._free)
                 bought.add(j)
-            elif j in self._skipped:
-                why = "skipped"
             purchases.append(Purchase(self._schema.names[j], self._raw[j], price, why))
         charged = np.zeros((1, len(self._schema)), dtype=bool)
         charged[0, list(bought)] = True
@@ -256,11 +272,29 @@ class NamedWalk:
         return Receipt(
             purchases=tuple(purchases),
             evaluation=self._prices.evaluation * evaluations,
-            total=float(self._prices.bill(charged, evaluations)[0]),
+            total=float(self._prices.bill(charged, evaluations, along=False)[0]),
             unit=self._prices.unit,
             stopped=COMPLETE if self._stopped is None and self.done else self._stopped,
-            unread=tuple(self._by_name(self._paid.difference(touched))),
+            unread=tuple(self._by_name(self._paid.difference(used))),
         )
+
+    def _purchases(self) -> dict[int, Why]:
+        """Return the features used so far, each after what it requires, and why they are."""
+        found: dict[int, Why] = {}
+        structure, touched = self._prices.structure, self._walk.touched
+        for j in touched:
+            if j in self._paid and structure is not None:
+                along = structure.in_order(structure.closed([j], self._free), touched)
+                fresh = (k for k in along if k in self._paid and k not in found)
+                found |= {k: "asked" if k in touched else "required" for k in fresh}
+            elif j in self._free:
+                found[j] = "skipped" if j in self._skipped else "known"
+            else:
+                found[j] = "asked"
+        if structure is not None:  # bought already for what is wanted now
+            along = structure.in_order(structure.closed(self._walk.asks, self._free))
+            found |= {k: "required" for k in along if k in self._paid and k not in found}
+        return found
 
     def __repr__(self) -> str:
         state = f"answer={self.answer!r}" if self.done else f"asks={self.asks!r}"
@@ -302,6 +336,27 @@ class NamedWalk:
         return {self._schema.names[j]: value for j, value in self._raw.items() if j in indices}
 
 
+def next_round(
+    prices: BoundPrices, walk: Walk, at_hand: Collection[int], free: Collection[int]
+) -> tuple[int, ...]:
+    """Return what to ask for now: what a walk asks for, and what that requires, as far as possible.
+
+    Parameters
+    ----------
+    prices : BoundPrices
+    walk : Walk
+    at_hand : collection of int
+        Features whose values were passed.
+    free : collection of int
+        Those of them that were not bought: known beforehand, or skipped.
+    """
+    if prices.structure is None:
+        return walk.asks
+    # A value may arrive unasked: what it requires is bought all the same.
+    bought = (j for j in walk.touched if j not in free)
+    return prices.structure.next_round((*walk.asks, *bought), at_hand, free)
+
+
 class _Quotes(dict[int, float]):
     """What each feature would cost now, computed when first looked up.
 
@@ -309,15 +364,15 @@ class _Quotes(dict[int, float]):
     changes any of them.
     """
 
-    def __init__(self, prices: BoundPrices, paid: set[int]) -> None:
-        self._prices, self._paid = prices, paid
+    def __init__(self, prices: BoundPrices, paid: set[int], free: set[int]) -> None:
+        self._prices, self._paid, self._free = prices, paid, free
         self._grouped = prices.grouped
 
     def __missing__(self, index: int) -> float:
-        quote = self[index] = self._prices.marginal(index, self._paid)
+        quote = self[index] = self._prices.marginal(index, self._paid, self._free)
         return quote
 
     def expire(self, bought: Iterable[int]) -> None:
-        """Discard all quotes if one of the features bought is in a group."""
+        """Discard all quotes if one of the features bought changes the price of others."""
         if not self._grouped.isdisjoint(bought):
             self.clear()

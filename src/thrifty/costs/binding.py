@@ -8,12 +8,14 @@ from __future__ import annotations
 import reprlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thrifty.costs.bound import BoundPrices
 from thrifty.costs.money import as_float, price_fault
+from thrifty.costs.structure import Structure
 from thrifty.errors import PriceError, did_you_mean, raise_all
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ class Binding:
         """
         prices = self.prices
         own = self._own_prices()
-        group = self._group_indices()
+        group = self._group = self._group_indices()
         for name in prices.shared:
             if name not in prices.groups:
                 hint = did_you_mean(name, prices.groups) or "; add it to groups"
@@ -108,18 +110,27 @@ class Binding:
                 self.problems.append(f"call {name!r}: the name of a call must be text")
         calls = {name: self._price(f"call {name!r}", price) for name, price in prices.calls.items()}
         evaluation = self._price("evaluation", prices.evaluation)
+        structure = self._structure()
         if not isinstance(prices.unit, str):
             self.problems.append(f"unit: {prices.unit!r} is not text")
         raise_all(PriceError, "prices", self.problems)
+        paid = [price or 0.0 for price in own]
+        for g, name in enumerate(prices.groups):
+            if name in prices.panels:  # one price for all: whoever pays for one has the others
+                members = [j for j in range(self.count) if group[j] == g]
+                shared[g] = fsum([shared[g], *(paid[j] for j in members)])
+                for j in members:
+                    paid[j] = 0.0
         return BoundPrices(
             names=self.names,
-            own=np.array([price or 0.0 for price in own], dtype=np.float64),
+            own=np.array(paid, dtype=np.float64),
             group=np.array(group, dtype=np.int64),
             shared=np.array(shared, dtype=np.float64),
             group_names=tuple(prices.groups),
             evaluation=evaluation,
             calls=calls,
             unit=prices.unit,
+            structure=structure,
         )
 
     def _own_prices(self) -> list[float | None]:
@@ -165,6 +176,49 @@ class Binding:
                 else:
                     group[j] = g
         return group
+
+    def _structure(self) -> Structure | None:
+        """Return what requires what, and which groups come whole; None if there is neither."""
+        requires: dict[int, set[int]] = {}
+        for key, needed in self.prices.requires.items():
+            features = self._members(key, "requires: ")
+            before = [j for each in needed for j in self._members(each, f"requires of {key!r}: ")]
+            for j in features:
+                requires.setdefault(j, set()).update(before)
+        panels = []
+        for name in dict.fromkeys(self.prices.panels):
+            if name not in self.prices.groups:
+                hint = did_you_mean(name, self.prices.groups) or "; add it to groups"
+                self.problems.append(f"panel of the unknown group {name!r}{hint}")
+                continue
+            panels.append(tuple(self._members(name, "panels: ")))
+        structure = Structure(
+            {j: tuple(sorted(before)) for j, before in sorted(requires.items()) if before},
+            tuple(panel for panel in panels if len(panel) > 1),
+        )
+        for cycle in structure.cycles():
+            labels = " and ".join(self._label(j) for j in sorted(cycle))
+            self.problems.append(
+                f"requires: {labels} would have to be bought before itself"
+                if len(cycle) == 1
+                else f"requires: {labels} would have to be bought before each other; drop one entry"
+            )
+        return structure if structure.requires or structure.panels else None
+
+    def _members(self, key: object, where: str) -> list[int]:
+        """Return the features that a name stands for: a feature, or all members of a group."""
+        groups = list(self.prices.groups)
+        if key in groups:
+            if key in self._index:
+                self.problems.append(f"{where}{key!r} is a column and a group; rename the group")
+            g = groups.index(key)
+            return [j for j in range(self.count) if self._group[j] == g]
+        if self.names is not None and isinstance(key, str) and key not in self._index:
+            hint = did_you_mean(key, [*self._index, *groups])
+            self.problems.append(f"{where}{key!r} is neither a column nor a group{hint}")
+            return []
+        j = self._find(key, where)
+        return [] if j is None else [j]
 
     def _label(self, index: int) -> str:
         """Return how a message refers to a column."""

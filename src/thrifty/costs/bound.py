@@ -4,13 +4,16 @@ This is where the features that a model used meet what they cost::
 
     bill = own prices of the used features + shared price of each group with a used member
            + evaluation price x number of evaluations + prices of the calls made
+
+where "used" includes what comes along with a used feature (`thrifty.costs.structure`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import fsum
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thrifty.costs.exact import split, subset_sums
 from thrifty.costs.money import money, price_fault
+from thrifty.costs.structure import Structure, structure_problems
 from thrifty.errors import BundleError, DataError, did_you_mean, raise_all
 
 __all__ = ["BoundPrices"]
@@ -25,6 +29,8 @@ __all__ = ["BoundPrices"]
 # Rows billed at a time, to bound the memory of the float copy of `used`. The sums are exact, so
 # this number affects no bill.
 ROWS_PER_BLOCK = 4096
+# Fields that a model file has only if the price list has them.
+OPTIONAL = ("requires", "panels")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,6 +57,8 @@ class BoundPrices:
         Price of each call.
     unit : str
         Unit of the prices, such as "CAD" or "ms".
+    structure : Structure or None
+        What requires what, and which features are only sold together.
 
     Examples
     --------
@@ -72,6 +80,7 @@ class BoundPrices:
     evaluation: float
     calls: dict[str, float]
     unit: str
+    structure: Structure | None = None
 
     def __post_init__(self) -> None:
         for name, dtype in (("own", np.float64), ("group", np.int64), ("shared", np.float64)):
@@ -102,6 +111,8 @@ class BoundPrices:
         used: NDArray[np.bool_],
         evaluations: ArrayLike = 0,
         calls: Mapping[str, ArrayLike] | None = None,
+        *,
+        along: bool = True,
     ) -> NDArray[np.float64]:
         """Compute what each row pays.
 
@@ -116,6 +127,9 @@ class BoundPrices:
             Number of evaluations of each row.
         calls : mapping of str to bool array of shape (n,), optional
             Which rows made each call.
+        along : bool
+            Whether what a used feature requires is charged, too. It is not if `used` is all that
+            was bought, and the rest was known.
 
         Returns
         -------
@@ -126,6 +140,8 @@ class BoundPrices:
             raise DataError(f"used: shape {used.shape} where (rows, {len(self.own)}) is needed")
         if used.dtype != np.bool_:
             raise DataError(f"used: values of type {used.dtype} where True or False is needed")
+        if along and self.structure is not None:
+            used = self.structure.close(used)
         n = len(used)
         calls = calls or {}
         unpriced = [name for name in calls if name not in self.calls]
@@ -146,11 +162,12 @@ class BoundPrices:
             bills[rows] = subset_sums(charged.astype(np.float64), self._parts)
         return bills + self.evaluation * counts
 
-    def marginal(self, feature: int, bought: Collection[int]) -> float:
+    def marginal(self, feature: int, bought: Collection[int], free: Collection[int] = ()) -> float:
         """Return what `feature` costs now, given the features already `bought`.
 
         That is 0 for a feature already bought, and includes the shared price of its group if
-        no member has been bought yet. A set is the fastest collection to pass.
+        no member has been bought yet, and the prices of all that comes along. What is `free` was
+        known beforehand: it need not be bought. A set is the fastest collection to pass.
 
         Examples
         --------
@@ -161,6 +178,11 @@ class BoundPrices:
         """
         if feature in bought:
             return 0.0
+        if self.structure is not None:
+            due = sorted(self.structure.closed([feature], free).difference(bought))
+            entered = {-1, *self.group[list(bought)].tolist()}
+            groups = sorted(set(self.group[due].tolist()) - entered)
+            return fsum([*self.own[due].tolist(), *self.shared[groups].tolist()])
         first, later, mates = self._marginals[feature]
         return first if mates.isdisjoint(bought) else later
 
@@ -184,10 +206,12 @@ class BoundPrices:
         'CAD 0.00: nothing bought'
         """
         made = {name: [on] for name, on in (calls or {}).items()}
-        total = self.bill(np.asarray(used_row)[None], evaluations, made)[0]
+        used = np.asarray(used_row)[None]
+        total = self.bill(used, evaluations, made)[0]
+        bought = used if self.structure is None else self.structure.close(used)
         items = []
         paid: set[int] = set()
-        for j in np.flatnonzero(used_row).tolist():
+        for j in np.flatnonzero(bought).tolist():
             g = int(self.group[j])
             if g >= 0 and g not in paid and self.shared[g]:
                 items.append(f"{self.group_names[g]} {money(self.shared[g])}")
@@ -206,9 +230,35 @@ class BoundPrices:
         return float(self.bill(np.ones((1, len(self.own)), dtype=bool))[0])
 
     @cached_property
+    def first_prices(self) -> NDArray[np.float64]:
+        """What each feature costs a row that has bought nothing, (d,), with what comes along."""
+        if self.structure is None:
+            return np.asarray(self.own + np.append(self.shared, 0.0)[self.group])
+        return np.array([self.marginal(j, ()) for j in range(len(self.own))])
+
+    def after(self, bought: Collection[int]) -> Self:
+        """Return the prices of rows that have bought some features: these are free from then on."""
+        taken = sorted(bought if self.structure is None else self.structure.closed(bought))
+        own, shared = self.own.copy(), self.shared.copy()
+        own[taken] = 0.0
+        groups = self.group[taken]
+        shared[groups[groups >= 0]] = 0.0
+        return replace(self, own=own, shared=shared)
+
+    def close(self, features: ArrayLike) -> NDArray[np.int64]:
+        """Return features, by position, with all that comes along with them, in order."""
+        known = np.asarray(features, dtype=np.int64)
+        if self.structure is None:
+            return known
+        return np.array(sorted(self.structure.closed(known.tolist())), dtype=np.int64)
+
+    @cached_property
     def grouped(self) -> frozenset[int]:
-        """Indices of the features that belong to a group."""
-        return frozenset(np.flatnonzero(self.group >= 0).tolist())
+        """Indices of the features whose purchase may change the price of others."""
+        grouped = frozenset(np.flatnonzero(self.group >= 0).tolist())
+        if self.structure is None:
+            return grouped
+        return grouped.union(*self.structure.requires.values())
 
     def plain(self) -> dict[str, Any]:
         """Return the prices as values that JSON can hold; `build` is the inverse."""
@@ -221,6 +271,7 @@ class BoundPrices:
             "evaluation": self.evaluation,
             "calls": dict(self.calls),
             "unit": self.unit,
+            **({} if self.structure is None else self.structure.plain()),
         }
 
     @classmethod
@@ -248,6 +299,7 @@ class BoundPrices:
             evaluation=float(plain["evaluation"]),
             calls={name: float(price) for name, price in plain["calls"].items()},
             unit=plain["unit"],
+            structure=Structure.build(plain),
         )
 
     @cached_property
@@ -276,11 +328,11 @@ def _audit(plain: object) -> list[str]:
 
     A model file may come from anyone. One problem per field is enough to refuse it.
     """
-    expected = {field.name for field in fields(BoundPrices)}
+    expected = {field.name for field in fields(BoundPrices)} - {"structure"}
     if not isinstance(plain, Mapping):
         return ["not a table of fields"]
-    if set(plain) != expected:
-        missing, unknown = expected - set(plain), set(plain) - expected
+    if set(plain) - set(OPTIONAL) != expected:
+        missing, unknown = expected - set(plain), set(plain) - expected - set(OPTIONAL)
         return [f"missing fields {sorted(missing)}, unknown fields {sorted(map(repr, unknown))}"]
     problems = []
     for field, kind in (("own", list), ("shared", list), ("calls", dict)):
@@ -323,7 +375,7 @@ def _mismatches(plain: Mapping[str, Any]) -> list[str]:
         problems.append(f"{len(plain['shared'])} shared prices for {n_groups} groups")
     if set(plain["group"]) - {-1} != set(range(n_groups)):
         problems.append("group refers to a group that does not exist, or a group has no member")
-    return problems
+    return problems + structure_problems(plain, n_features)
 
 
 def _count(n: int, noun: str) -> str:
