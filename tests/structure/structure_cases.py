@@ -16,6 +16,7 @@ NAMES = [f"f{j}" for j in range(D)]
 SHAPE = Shape.of("sigmoid", trees=4, depth=3, features=D, categorical=0)
 
 prices_of = st.sampled_from([0.0, 0.1, 0.3, 1.0, 2.5, 7.0])
+delays_of = st.sampled_from([0.0, 1.0, 2.0, 5.0, 30.0])
 
 
 @st.composite
@@ -46,6 +47,7 @@ def price_lists(draw):
         shared={name: draw(prices_of) for name in groups},
         requires=requires,
         panels=panels,
+        delays=dict(zip(NAMES, [draw(delays_of) for _ in range(D)], strict=True)),
         evaluation=draw(st.sampled_from([0.0, 0.01])),
     )
 

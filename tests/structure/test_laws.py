@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structure_cases import MODELS, NAMES, D, draw_policy, draw_rows, predictor_of, price_lists
 
+from thrifty.bundle.latency import largest_latency
+
 SEEDS = st.integers(0, 10_000)
 
 
@@ -29,8 +31,10 @@ def test_walk_and_batch_agree_and_precedence_holds(kind, prices, seed):
     predictor = predictor_of(MODELS[kind](rng, bound), bound)
     X, table = draw_rows(rng)
     bills, used = predictor.bill(table), predictor.used(table)
+    latency = predictor.latency(table)
+    assert latency.max() <= largest_latency(predictor.model, bound)
     assert bills.max() <= predictor.ceiling
-    for row, bill, read in zip(X, bills, used, strict=True):
+    for row, bill, read, wait in zip(X, bills, used, latency, strict=True):
         walk, rounds = walk_to_the_end(predictor, row)
         receipt = walk.receipt
         assert receipt.total == bill
@@ -38,6 +42,9 @@ def test_walk_and_batch_agree_and_precedence_holds(kind, prices, seed):
         asked = {p.feature for p in receipt.purchases if p.why == "asked"}
         assert asked == {NAMES[j] for j in np.flatnonzero(read)}
         assert not receipt.unread
+        assert receipt.rounds == tuple(rounds)
+        assert receipt.latency == wait
+        assert wait == sum(max(prices.delays[name] for name in now) for now in rounds)
         bought = set()
         for now in rounds:
             for name in now:
@@ -60,7 +67,7 @@ def test_the_bill_is_the_same_in_whatever_order_values_arrive(kind, prices, seed
     bound = prices.bind(NAMES)
     predictor = predictor_of(MODELS[kind](rng, bound), bound)
     X, table = draw_rows(rng, rows=3)
-    for row, bill in zip(X, predictor.bill(table), strict=True):
+    for number, (row, bill) in enumerate(zip(X, predictor.bill(table), strict=True)):
         walk = predictor.walk()
         for j in rng.permutation(D).tolist():
             if walk.done:
@@ -68,6 +75,7 @@ def test_the_bill_is_the_same_in_whatever_order_values_arrive(kind, prices, seed
             walk.tell({NAMES[j]: row[j]})
         assert walk.done
         assert walk.receipt.total == bill
+        assert walk.receipt.latency == predictor.latency(table)[number]
 
 
 @settings(max_examples=60, deadline=None)

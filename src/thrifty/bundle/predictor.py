@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thrifty.bundle.latency import latencies
 from thrifty.bundle.schema import Schema
 from thrifty.bundle.walk import NamedWalk
 from thrifty.costs.bound import BoundPrices
@@ -130,6 +131,16 @@ class Predictor:
         used = self.model.used(encoded)
         evaluations = self.model.evaluations(encoded) if self.prices.evaluation else 0
         return self.prices.bill(used, evaluations)
+
+    def latency(self, X: Any) -> NDArray[np.float64]:
+        """Compute how long each row waits: the sum over its rounds of the slowest delay.
+
+        Raises
+        ------
+        DataError
+            If the prices have no delays.
+        """
+        return latencies(self.model, self.prices, self.schema.encode(X))
 
     def walk(self, known: Mapping[Any, Any] | None = None) -> NamedWalk:
         """Start the walk of one example; the values in `known` are free of charge."""

@@ -8,22 +8,21 @@ dictionaries; names, answers and receipts are computed when they are read.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs.bound import BoundPrices
-from thrifty.costs.money import money
+from thrifty.bundle.latency import Quotes, next_round, walk_rounds
+from thrifty.costs.money import duration, money
 from thrifty.errors import DataError, raise_all
-from thrifty.model.base import Walk
 
 if TYPE_CHECKING:
     from thrifty.bundle.predictor import Predictor
 
-__all__ = ["NamedWalk", "Purchase", "Receipt", "next_round"]
+__all__ = ["NamedWalk", "Purchase", "Receipt"]
 
 COMPLETE = "complete"
 
@@ -72,6 +71,12 @@ class Receipt:
         Why the walk ended: ``"complete"`` if nothing was left to ask; None if it has not ended.
     unread : tuple of str or int
         Features whose values were passed but not used; they are not charged.
+    rounds : tuple of tuples of str or int
+        What was bought in each round, if the prices have delays.
+    latency : float or None
+        Sum over the rounds of the slowest delay; None if the prices have no delays.
+    delay_unit : str
+        Unit of the delays.
 
     Examples
     --------
@@ -90,6 +95,9 @@ class Receipt:
     unit: str
     stopped: str | None = None
     unread: tuple[str | int, ...] = ()
+    rounds: tuple[tuple[str | int, ...], ...] = ()
+    latency: float | None = None
+    delay_unit: str = ""
 
     def __str__(self) -> str:
         lines = []
@@ -102,6 +110,9 @@ class Receipt:
         lines.append(("total", money(self.total, self.unit), self.stopped or "not done yet"))
         left, right = (max(len(line[i]) for line in lines) for i in (0, 1))
         rows = [f"{what:{left}}  {price:>{right}}  {why}".rstrip() for what, price, why in lines]
+        if self.latency is not None:
+            rounds = "1 round" if len(self.rounds) == 1 else f"{len(self.rounds)} rounds"
+            rows.append(f"latency: {duration(self.latency, self.delay_unit)} in {rounds}")
         if self.unread:
             rows.append(f"passed but not used, not charged: {', '.join(map(str, self.unread))}")
         return "\n".join(rows)
@@ -158,8 +169,9 @@ class NamedWalk:
         self._stopped: str | None = None
         self._asks: tuple[str | int, ...] | None = None  # None: to be computed
         self._free: set[int] = set()  # known or skipped: need not be bought
-        self._quotes = _Quotes(predictor.prices, self._paid, self._free)
-        self._walk = predictor.model.walk(self._quotes.__getitem__)
+        self._quotes = Quotes(predictor.prices, self._paid, self._free)
+        self._model = predictor.model
+        self._walk = self._model.walk(self._quotes.__getitem__)
         if known:
             fresh = self._new_values(known)
             self._free.update(fresh)
@@ -269,6 +281,7 @@ class NamedWalk:
         charged = np.zeros((1, len(self._schema)), dtype=bool)
         charged[0, list(bought)] = True
         evaluations = self._walk.evaluations
+        rounds, latency = self._rounds()
         return Receipt(
             purchases=tuple(purchases),
             evaluation=self._prices.evaluation * evaluations,
@@ -276,7 +289,23 @@ class NamedWalk:
             unit=self._prices.unit,
             stopped=COMPLETE if self._stopped is None and self.done else self._stopped,
             unread=tuple(self._by_name(self._paid.difference(used))),
+            rounds=rounds,
+            latency=latency,
+            delay_unit=self._prices.delay_unit,
         )
+
+    def _rounds(self) -> tuple[tuple[tuple[str | int, ...], ...], float | None]:
+        """Return what was bought in each round, and how long that took.
+
+        The walk is walked again: values may have arrived one by one, or before they were asked for.
+        """
+        delays = self._prices.delays
+        if delays is None:
+            return (), None
+        walked = list(walk_rounds(self._model, self._prices, self._encoded, self._free))
+        names = self._schema.names
+        rounds = tuple(tuple(names[j] for j in now) for now in walked)
+        return rounds, float(sum(max(delays[j] for j in now) for now in walked))
 
     def _purchases(self) -> dict[int, Why]:
         """Return the features used so far, each after what it requires, and why they are."""
@@ -334,45 +363,3 @@ class NamedWalk:
     def _by_name(self, indices: Any) -> dict[str | int, Any]:
         """Return raw values by name, in the order in which they arrived."""
         return {self._schema.names[j]: value for j, value in self._raw.items() if j in indices}
-
-
-def next_round(
-    prices: BoundPrices, walk: Walk, at_hand: Collection[int], free: Collection[int]
-) -> tuple[int, ...]:
-    """Return what to ask for now: what a walk asks for, and what that requires, as far as possible.
-
-    Parameters
-    ----------
-    prices : BoundPrices
-    walk : Walk
-    at_hand : collection of int
-        Features whose values were passed.
-    free : collection of int
-        Those of them that were not bought: known beforehand, or skipped.
-    """
-    if prices.structure is None:
-        return walk.asks
-    # A value may arrive unasked: what it requires is bought all the same.
-    bought = (j for j in walk.touched if j not in free)
-    return prices.structure.next_round((*walk.asks, *bought), at_hand, free)
-
-
-class _Quotes(dict[int, float]):
-    """What each feature would cost now, computed when first looked up.
-
-    The walk of a model looks up all prices after every value, but only a purchase from a group
-    changes any of them.
-    """
-
-    def __init__(self, prices: BoundPrices, paid: set[int], free: set[int]) -> None:
-        self._prices, self._paid, self._free = prices, paid, free
-        self._grouped = prices.grouped
-
-    def __missing__(self, index: int) -> float:
-        quote = self[index] = self._prices.marginal(index, self._paid, self._free)
-        return quote
-
-    def expire(self, bought: Iterable[int]) -> None:
-        """Discard all quotes if one of the features bought changes the price of others."""
-        if not self._grouped.isdisjoint(bought):
-            self.clear()

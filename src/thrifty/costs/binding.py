@@ -12,6 +12,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.costs.bound import BoundPrices
 from thrifty.costs.money import as_float, price_fault
@@ -111,8 +112,10 @@ class Binding:
         calls = {name: self._price(f"call {name!r}", price) for name, price in prices.calls.items()}
         evaluation = self._price("evaluation", prices.evaluation)
         structure = self._structure()
-        if not isinstance(prices.unit, str):
-            self.problems.append(f"unit: {prices.unit!r} is not text")
+        delays = self._delays()
+        for name in ("unit", "delay_unit"):
+            if not isinstance(getattr(prices, name), str):
+                self.problems.append(f"{name}: {getattr(prices, name)!r} is not text")
         raise_all(PriceError, "prices", self.problems)
         paid = [price or 0.0 for price in own]
         for g, name in enumerate(prices.groups):
@@ -131,6 +134,8 @@ class Binding:
             calls=calls,
             unit=prices.unit,
             structure=structure,
+            delays=delays,
+            delay_unit=prices.delay_unit,
         )
 
     def _own_prices(self) -> list[float | None]:
@@ -205,6 +210,19 @@ class Binding:
             )
         return structure if structure.requires or structure.panels else None
 
+    def _delays(self) -> NDArray[np.float64] | None:
+        """Return the delay of each column: its own, or that of its group; None if there are none.
+
+        An entry for a feature precedes that for its group.
+        """
+        if not self.prices.delays:
+            return None
+        delays, groups = np.zeros(self.count), self.prices.groups
+        for key in sorted(self.prices.delays, key=lambda key: key not in groups):
+            delay = self._price(f"delay of {key!r}", self.prices.delays[key], "delay")
+            delays[self._members(key, "delays: ")] = delay
+        return delays
+
     def _members(self, key: object, where: str) -> list[int]:
         """Return the features that a name stands for: a feature, or all members of a group."""
         groups = list(self.prices.groups)
@@ -224,10 +242,10 @@ class Binding:
         """Return how a message refers to a column."""
         return f"feature {index}" if self.names is None else repr(self.names[index])
 
-    def _price(self, what: str, value: object) -> float:
-        """Return a price as a float; note a problem and return 0 if it is not one."""
+    def _price(self, what: str, value: object, noun: str = "price") -> float:
+        """Return a price, or a delay, as a float; note a problem and return 0 if it is not one."""
         price = as_float(value)
-        if (fault := price_fault(value)) is None and isinstance(price, float):
+        if (fault := price_fault(value, noun)) is None and isinstance(price, float):
             return price
         self.problems.append(f"{what}: {fault}")
         return 0.0

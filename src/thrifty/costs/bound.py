@@ -30,7 +30,7 @@ __all__ = ["BoundPrices"]
 # this number affects no bill.
 ROWS_PER_BLOCK = 4096
 # Fields that a model file has only if the price list has them.
-OPTIONAL = ("requires", "panels")
+OPTIONAL = ("requires", "panels", "delays", "delay_unit")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +59,10 @@ class BoundPrices:
         Unit of the prices, such as "CAD" or "ms".
     structure : Structure or None
         What requires what, and which features are only sold together.
+    delays : float64 array of shape (d,), or None
+        How long one waits for each feature.
+    delay_unit : str
+        Unit of the delays, such as "min".
 
     Examples
     --------
@@ -81,9 +85,14 @@ class BoundPrices:
     calls: dict[str, float]
     unit: str
     structure: Structure | None = None
+    delays: NDArray[np.float64] | None = None
+    delay_unit: str = ""
 
     def __post_init__(self) -> None:
-        for name, dtype in (("own", np.float64), ("group", np.int64), ("shared", np.float64)):
+        dtypes = {"own": np.float64, "group": np.int64, "shared": np.float64}
+        if self.delays is not None:
+            dtypes["delays"] = np.float64
+        for name, dtype in dtypes.items():
             array = np.array(getattr(self, name), dtype=dtype)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -262,6 +271,9 @@ class BoundPrices:
 
     def plain(self) -> dict[str, Any]:
         """Return the prices as values that JSON can hold; `build` is the inverse."""
+        optional: dict[str, Any] = {} if self.structure is None else self.structure.plain()
+        if self.delays is not None:
+            optional |= {"delays": self.delays.tolist(), "delay_unit": self.delay_unit}
         return {
             "names": None if self.names is None else list(self.names),
             "own": self.own.tolist(),
@@ -271,7 +283,7 @@ class BoundPrices:
             "evaluation": self.evaluation,
             "calls": dict(self.calls),
             "unit": self.unit,
-            **({} if self.structure is None else self.structure.plain()),
+            **optional,
         }
 
     @classmethod
@@ -300,6 +312,8 @@ class BoundPrices:
             calls={name: float(price) for name, price in plain["calls"].items()},
             unit=plain["unit"],
             structure=Structure.build(plain),
+            delays=plain.get("delays"),
+            delay_unit=plain.get("delay_unit", ""),
         )
 
     @cached_property
@@ -328,7 +342,7 @@ def _audit(plain: object) -> list[str]:
 
     A model file may come from anyone. One problem per field is enough to refuse it.
     """
-    expected = {field.name for field in fields(BoundPrices)} - {"structure"}
+    expected = {field.name for field in fields(BoundPrices)} - {"structure", *OPTIONAL}
     if not isinstance(plain, Mapping):
         return ["not a table of fields"]
     if set(plain) - set(OPTIONAL) != expected:
@@ -357,8 +371,14 @@ def _audit(plain: object) -> list[str]:
         problems.append("group is not a list of indices")
     if fault := price_fault(plain["evaluation"]):
         problems.append(f"evaluation: {fault}")
-    if not isinstance(plain["unit"], str):
-        problems.append("unit is not text")
+    for field in ("unit", "delay_unit"):
+        if not isinstance(plain.get(field, ""), str):
+            problems.append(f"{field} is not text")
+    if "delays" in plain:
+        delays = plain["delays"]
+        is_list = isinstance(delays, list) and len(delays) == len(plain["group"] or ())
+        if not is_list or any(price_fault(delay) for delay in delays):
+            problems.append("delays is not a list of durations, one for each feature")
     # The fields can be compared with each other only if each is well formed.
     return problems or _mismatches(plain)
 

@@ -51,6 +51,11 @@ class Prices:
         earlier round. A group stands for all its members.
     panels : sequence of str, optional
         Groups that are only sold whole: whoever uses a member pays for all of them.
+    delays : mapping of feature or group to duration, optional
+        How long one waits for each feature; 0 for those that are not listed. That of a group holds
+        for its members that are not listed themselves.
+    delay_unit : str
+        Unit of the delays, such as "min".
 
     Examples
     --------
@@ -68,7 +73,8 @@ class Prices:
     """
 
     __slots__ = (
-        "_calls", "_evaluation", "_groups", "_own", "_panels", "_requires", "_shared", "_unit",
+        "_calls", "_delay_unit", "_delays", "_evaluation", "_groups", "_own", "_panels",
+        "_requires", "_shared", "_unit",
     )  # fmt: skip
 
     def __init__(
@@ -82,6 +88,8 @@ class Prices:
         unit: str = "",
         requires: Mapping[Any, Sequence[str | int]] | None = None,
         panels: Sequence[str] = (),
+        delays: Mapping[Any, float] | None = None,
+        delay_unit: str = "",
     ) -> None:
         problems: list[str] = []
         self._own: dict[Any, Any] | tuple[Any, ...] | None = None
@@ -99,6 +107,8 @@ class Prices:
         self._unit = unit
         self._requires = _read_lists("requires", "requires of", requires, problems)
         self._panels = _read_list("panels: ", panels, "groups", problems)
+        self._delays = _read_prices("delays", delays, problems)
+        self._delay_unit = delay_unit
         raise_all(PriceError, "prices", problems)
 
     @classmethod
@@ -178,6 +188,16 @@ class Prices:
         """Groups that are only sold whole."""
         return self._panels
 
+    @property
+    def delays(self) -> Mapping[Any, Any]:
+        """How long one waits for each feature or group that takes time."""
+        return MappingProxyType(self._delays)
+
+    @property
+    def delay_unit(self) -> Any:
+        """Unit of the delays."""
+        return self._delay_unit
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Prices):
             return NotImplemented
@@ -187,7 +207,10 @@ class Prices:
 
     def __repr__(self) -> str:
         given = [] if self._own is None else [_brief(self._own)]
-        for name in ("groups", "shared", "evaluation", "calls", "unit", "requires", "panels"):
+        for name in (
+            "groups", "shared", "evaluation", "calls", "unit", "requires", "panels", "delays",
+            "delay_unit",
+        ):  # fmt: skip
             if value := getattr(self, f"_{name}"):
                 given.append(f"{name}={_brief(value)}")
         return f"Prices({', '.join(given)})"

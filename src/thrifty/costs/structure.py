@@ -106,6 +106,13 @@ class Structure:
         ready = set(at_hand)
         return tuple(j for j in order if j not in ready and self.before(j) <= ready)
 
+    def ready(self, missing: Bools) -> Bools:
+        """Return what rows can ask for now, (n, d), of what they miss: what requires none of it."""
+        ready = missing.copy()
+        for feature, before in self._before.items():
+            ready[:, feature] &= ~missing[:, sorted(before)].any(axis=1)
+        return ready
+
     def in_order(self, features: Iterable[int], first: Collection[int] = ()) -> list[int]:
         """Return features such that each comes after all that it requires.
 
