@@ -8,13 +8,14 @@ from __future__ import annotations
 import reprlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs.bound import BoundPrices
+from thrifty.costs.bound import LATENCY, MAIN, BoundPrices
 from thrifty.costs.money import as_float, price_fault
 from thrifty.costs.structure import Structure
 from thrifty.errors import PriceError, did_you_mean, raise_all
@@ -86,19 +87,41 @@ class Binding:
             If the list does not fit the table; the message lists every problem.
         """
         prices = self.prices
-        own = self._own_prices()
-        group = self._group = self._group_indices()
+        self._group = self._group_indices()
+        amounts = self._amounts(prices)
+        structure, delays = self._structure(), self._delays()
+        for name in ("unit", "delay_unit"):
+            if not isinstance(getattr(prices, name), str):
+                self.problems.append(f"{name}: {getattr(prices, name)!r} is not text")
+        others = {name: self._other_currency(name, each) for name, each in prices.also.items()}
+        raise_all(PriceError, "prices", self.problems)
+        main = BoundPrices(
+            names=self.names,
+            group=np.array(self._group, dtype=np.int64),
+            group_names=tuple(prices.groups),
+            unit=prices.unit,
+            structure=structure,
+            delays=delays,
+            delay_unit=prices.delay_unit,
+            **amounts,
+        )
+        also = {name: main.in_currency(name, **each) for name, each in others.items()}
+        return replace(main, also=also) if also else main
+
+    def _amounts(self, prices: Prices) -> dict[str, Any]:
+        """Return the prices of features, groups, evaluations and calls of a list."""
+        own, groups = self._own_prices(prices), self.prices.groups
         for name in prices.shared:
-            if name not in prices.groups:
-                hint = did_you_mean(name, prices.groups) or "; add it to groups"
+            if name not in groups:
+                hint = did_you_mean(name, groups) or "; add it to groups"
                 self.problems.append(f"shared price for the unknown group {name!r}{hint}")
-        shared = [
-            self._price(f"group {name!r}", prices.shared.get(name, 0.0)) for name in prices.groups
-        ]
+        shared = [self._price(f"group {name!r}", prices.shared.get(name, 0.0)) for name in groups]
         # A member of a group that has a shared price needs no price of its own.
-        covered = {g for g, name in enumerate(prices.groups) if name in prices.shared}
+        covered = {g for g, name in enumerate(groups) if name in prices.shared}
         unpriced = [
-            self._label(j) for j in range(self.count) if own[j] is None and group[j] not in covered
+            self._label(j)
+            for j in range(self.count)
+            if own[j] is None and self._group[j] not in covered and prices is self.prices
         ]
         if unpriced:
             n_more = len(unpriced) - MAX_LISTED
@@ -110,39 +133,40 @@ class Binding:
             if not isinstance(name, str):
                 self.problems.append(f"call {name!r}: the name of a call must be text")
         calls = {name: self._price(f"call {name!r}", price) for name, price in prices.calls.items()}
-        evaluation = self._price("evaluation", prices.evaluation)
-        structure = self._structure()
-        delays = self._delays()
-        for name in ("unit", "delay_unit"):
-            if not isinstance(getattr(prices, name), str):
-                self.problems.append(f"{name}: {getattr(prices, name)!r} is not text")
-        raise_all(PriceError, "prices", self.problems)
         paid = [price or 0.0 for price in own]
-        for g, name in enumerate(prices.groups):
-            if name in prices.panels:  # one price for all: whoever pays for one has the others
-                members = [j for j in range(self.count) if group[j] == g]
+        for g, name in enumerate(groups):
+            if name in self.prices.panels:  # one price: whoever pays for a member has the others
+                members = [j for j in range(self.count) if self._group[j] == g]
                 shared[g] = fsum([shared[g], *(paid[j] for j in members)])
-                for j in members:
-                    paid[j] = 0.0
-        return BoundPrices(
-            names=self.names,
-            own=np.array(paid, dtype=np.float64),
-            group=np.array(group, dtype=np.int64),
-            shared=np.array(shared, dtype=np.float64),
-            group_names=tuple(prices.groups),
-            evaluation=evaluation,
-            calls=calls,
-            unit=prices.unit,
-            structure=structure,
-            delays=delays,
-            delay_unit=prices.delay_unit,
-        )
+                paid = [0.0 if j in members else price for j, price in enumerate(paid)]
+        return {
+            "own": np.array(paid, dtype=np.float64),
+            "shared": np.array(shared, dtype=np.float64),
+            "evaluation": self._price("evaluation", prices.evaluation),
+            "calls": calls,
+        }
 
-    def _own_prices(self) -> list[float | None]:
+    def _other_currency(self, name: object, prices: Prices) -> dict[str, Any]:
+        """Return the prices in another currency, in which what is not listed costs nothing."""
+        n_before = len(self.problems)
+        main = self.prices.unit or MAIN
+        if not isinstance(name, str) or name in (main, LATENCY, ""):
+            self.problems.append(f"the name must be text, and neither {main!r} nor {LATENCY!r}")
+        for part in ("groups", "requires", "panels", "delays", "also"):
+            if getattr(prices, part):
+                self.problems.append(f"{part} belongs to the main price list; move it there")
+        amounts = self._amounts(prices)
+        unknown = [call for call in amounts["calls"] if call not in self.prices.calls]
+        self.problems += [f"call {call!r} has no price in the main list" for call in unknown]
+        amounts["calls"] = {**dict.fromkeys(self.prices.calls, 0.0), **amounts["calls"]}
+        self.problems[n_before:] = [f"{name}: {each}" for each in self.problems[n_before:]]
+        return amounts
+
+    def _own_prices(self, prices: Prices) -> list[float | None]:
         """Return the own price of each column; None where the list has none."""
-        listed = self.prices.own
+        listed = prices.own
         if listed is None:
-            return [1.0] * self.count
+            return [1.0 if prices is self.prices else 0.0] * self.count
         if isinstance(listed, Mapping):
             own: list[float | None] = [None] * self.count
             for key, price in listed.items():

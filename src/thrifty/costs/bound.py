@@ -11,7 +11,7 @@ where "used" includes what comes along with a used feature (`thrifty.costs.struc
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import fsum
 from typing import Any, Self
@@ -19,9 +19,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thrifty.costs.audit import AMOUNTS, price_problems
 from thrifty.costs.exact import split, subset_sums
-from thrifty.costs.money import money, price_fault
-from thrifty.costs.structure import Structure, structure_problems
+from thrifty.costs.money import money
+from thrifty.costs.structure import Structure
 from thrifty.errors import BundleError, DataError, did_you_mean, raise_all
 
 __all__ = ["BoundPrices"]
@@ -29,8 +30,8 @@ __all__ = ["BoundPrices"]
 # Rows billed at a time, to bound the memory of the float copy of `used`. The sums are exact, so
 # this number affects no bill.
 ROWS_PER_BLOCK = 4096
-# Fields that a model file has only if the price list has them.
-OPTIONAL = ("requires", "panels", "delays", "delay_unit")
+# Name of the main currency if it has no unit, and that of the waiting time in budgets.
+MAIN, LATENCY = "price", "latency"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,6 +64,8 @@ class BoundPrices:
         How long one waits for each feature.
     delay_unit : str
         Unit of the delays, such as "min".
+    also : dict of str to BoundPrices
+        Prices of the same columns in other currencies, by name.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class BoundPrices:
     structure: Structure | None = None
     delays: NDArray[np.float64] | None = None
     delay_unit: str = ""
+    also: dict[str, BoundPrices] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         dtypes = {"own": np.float64, "group": np.int64, "shared": np.float64}
@@ -171,6 +175,15 @@ class BoundPrices:
             bills[rows] = subset_sums(charged.astype(np.float64), self._parts)
         return bills + self.evaluation * counts
 
+    @property
+    def currencies(self) -> dict[str, BoundPrices]:
+        """The prices by name of the currency, the main one first."""
+        return {self.unit or MAIN: self, **self.also}
+
+    def in_currency(self, name: str, **amounts: Any) -> Self:
+        """Return prices of the same columns in another currency."""
+        return replace(self, **amounts, unit=name, delays=None, delay_unit="", also={})
+
     def marginal(self, feature: int, bought: Collection[int], free: Collection[int] = ()) -> float:
         """Return what `feature` costs now, given the features already `bought`.
 
@@ -254,6 +267,27 @@ class BoundPrices:
         shared[groups[groups >= 0]] = 0.0
         return replace(self, own=own, shared=shared)
 
+    def with_group(
+        self, names: tuple[str, ...] | None, n_members: int, group: str, price: float
+    ) -> Self:
+        """Return prices with more columns at the end: a group that costs one shared price.
+
+        They come at once, and cost nothing in other currencies.
+        """
+        also: dict[str, BoundPrices] = {
+            name: each.with_group(names, n_members, group, 0.0) for name, each in self.also.items()
+        }
+        return replace(
+            self,
+            names=names,
+            own=np.append(self.own, np.zeros(n_members)),
+            group=np.append(self.group, np.full(n_members, len(self.shared))),
+            shared=np.append(self.shared, price),
+            group_names=(*self.group_names, group),
+            delays=None if self.delays is None else np.append(self.delays, np.zeros(n_members)),
+            also=also,
+        )
+
     def close(self, features: ArrayLike) -> NDArray[np.int64]:
         """Return features, by position, with all that comes along with them, in order."""
         known = np.asarray(features, dtype=np.int64)
@@ -274,6 +308,11 @@ class BoundPrices:
         optional: dict[str, Any] = {} if self.structure is None else self.structure.plain()
         if self.delays is not None:
             optional |= {"delays": self.delays.tolist(), "delay_unit": self.delay_unit}
+        if self.also:
+            others = {name: each.plain() for name, each in self.also.items()}
+            optional["also"] = {
+                name: {part: each[part] for part in AMOUNTS} for name, each in others.items()
+            }
         return {
             "names": None if self.names is None else list(self.names),
             "own": self.own.tolist(),
@@ -301,8 +340,8 @@ class BoundPrices:
         >>> BoundPrices.build(Prices([1.0, 2.0]).bind(2).plain())
         BoundPrices(2 features, 3.00 in full)
         """
-        raise_all(BundleError, "the prices of the model file", _audit(plain))
-        return cls(
+        raise_all(BundleError, "the prices of the model file", price_problems(plain))
+        main = cls(
             names=None if plain["names"] is None else tuple(plain["names"]),
             own=plain["own"],
             group=plain["group"],
@@ -315,6 +354,11 @@ class BoundPrices:
             delays=plain.get("delays"),
             delay_unit=plain.get("delay_unit", ""),
         )
+        others = plain.get("also", {})
+        also: dict[str, BoundPrices] = {
+            name: main.in_currency(name, **each) for name, each in others.items()
+        }
+        return replace(main, also=also) if also else main
 
     @cached_property
     def _members(self) -> list[NDArray[np.intp]]:
@@ -335,67 +379,6 @@ class BoundPrices:
             (own, own, frozenset()) if g < 0 else (own + shared[g], own, mates[g])
             for own, g in zip(self.own.tolist(), self.group.tolist(), strict=True)
         ]
-
-
-def _audit(plain: object) -> list[str]:
-    """List why `plain` cannot be what `BoundPrices.plain` returned.
-
-    A model file may come from anyone. One problem per field is enough to refuse it.
-    """
-    expected = {field.name for field in fields(BoundPrices)} - {"structure", *OPTIONAL}
-    if not isinstance(plain, Mapping):
-        return ["not a table of fields"]
-    if set(plain) - set(OPTIONAL) != expected:
-        missing, unknown = expected - set(plain), set(plain) - expected - set(OPTIONAL)
-        return [f"missing fields {sorted(missing)}, unknown fields {sorted(map(repr, unknown))}"]
-    problems = []
-    for field, kind in (("own", list), ("shared", list), ("calls", dict)):
-        values: Any = plain[field]
-        if not isinstance(values, kind):
-            problems.append(f"{field} is not a {kind.__name__} of prices")
-            continue
-        items = values.items() if isinstance(values, dict) else enumerate(values)
-        faults = ((key, price_fault(price)) for key, price in items)
-        problems += [f"{field}[{key!r}]: {fault}" for key, fault in faults if fault][:1]
-    texts = {"group_names": plain["group_names"]}
-    if plain["names"] is not None:
-        texts["names"] = plain["names"]
-    if isinstance(plain["calls"], dict):
-        texts["calls"] = list(plain["calls"])
-    for field, values in texts.items():
-        if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
-            problems.append(f"{field} is not a list of texts")
-        elif len(set(values)) < len(values):
-            problems.append(f"{field} contains a name twice")
-    if not isinstance(plain["group"], list) or any(type(g) is not int for g in plain["group"]):
-        problems.append("group is not a list of indices")
-    if fault := price_fault(plain["evaluation"]):
-        problems.append(f"evaluation: {fault}")
-    for field in ("unit", "delay_unit"):
-        if not isinstance(plain.get(field, ""), str):
-            problems.append(f"{field} is not text")
-    if "delays" in plain:
-        delays = plain["delays"]
-        is_list = isinstance(delays, list) and len(delays) == len(plain["group"] or ())
-        if not is_list or any(price_fault(delay) for delay in delays):
-            problems.append("delays is not a list of durations, one for each feature")
-    # The fields can be compared with each other only if each is well formed.
-    return problems or _mismatches(plain)
-
-
-def _mismatches(plain: Mapping[str, Any]) -> list[str]:
-    """List the fields that contradict each other."""
-    problems = []
-    n_features, n_groups = len(plain["own"]), len(plain["group_names"])
-    if plain["names"] is not None and len(plain["names"]) != n_features:
-        problems.append(f"{len(plain['names'])} names for {n_features} prices")
-    if len(plain["group"]) != n_features:
-        problems.append(f"{len(plain['group'])} entries in group for {n_features} prices")
-    if len(plain["shared"]) != n_groups:
-        problems.append(f"{len(plain['shared'])} shared prices for {n_groups} groups")
-    if set(plain["group"]) - {-1} != set(range(n_groups)):
-        problems.append("group refers to a group that does not exist, or a group has no member")
-    return problems + structure_problems(plain, n_features)
 
 
 def _count(n: int, noun: str) -> str:

@@ -1,29 +1,46 @@
 """Price lists in CSV and TOML files.
 
-A CSV file has the columns ``feature,price,group,shared``, in any order; the last two may be
-empty or left out. ``shared`` is the price of the group in that row; rows of the same group that
-state it must agree. ``price`` may be empty if the group has a shared price::
+A CSV file has the columns ``feature`` and ``price``, and any of the others below, in any order;
+their cells may be empty. ``shared`` is the price of the group in that row, and ``panel`` is ``yes``
+if the group is only sold whole; rows of the same group that state them must agree. ``price`` may be
+empty if the group has a shared price. ``requires`` lists what must be bought before, separated by
+spaces or semicolons, ``delay`` is how long one waits. ``price:NAME`` and ``shared:NAME`` are prices
+in another currency::
 
-    feature,price,group,shared
-    age,1.0,,
-    chol,5.17,blood,2.10
-    fbs,3.10,blood,
-    thal,102.9,,
+    feature,price,group,shared,panel,requires,delay,price:mSv
+    age,1.0,,,,,,
+    chol,5.17,blood,2.10,yes,,30,
+    fbs,3.10,blood,,,,30,
+    xray,20,,,,,10,0.1
+    mri,300,,,,xray,45,
 
-A TOML file can also hold the unit and the prices of evaluations and calls::
+A TOML file can also hold the units and the prices of evaluations and calls::
 
     unit = "CAD"
     evaluation = 0.01
+    delay_unit = "min"
 
     [prices]
     age = 1.0
     chol = 5.17
     fbs = 3.10
-    thal = 102.9
+    xray = 20
+    mri = 300
 
     [groups.blood]
     shared = 2.10
     members = ["chol", "fbs"]
+    panel = true
+
+    [requires]
+    mri = ["xray"]
+
+    [delays]
+    blood = 30
+    mri = 45
+
+    [currencies.mSv.prices]
+    xray = 0.1
 
     [calls]
     remote = 0.5

@@ -56,6 +56,9 @@ class Prices:
         for its members that are not listed themselves.
     delay_unit : str
         Unit of the delays, such as "min".
+    also : mapping of str to Prices, optional
+        Prices of the same features in other currencies, by name; what is not listed there costs
+        nothing. Groups and everything else are those of this list.
 
     Examples
     --------
@@ -73,7 +76,7 @@ class Prices:
     """
 
     __slots__ = (
-        "_calls", "_delay_unit", "_delays", "_evaluation", "_groups", "_own", "_panels",
+        "_also", "_calls", "_delay_unit", "_delays", "_evaluation", "_groups", "_own", "_panels",
         "_requires", "_shared", "_unit",
     )  # fmt: skip
 
@@ -90,6 +93,7 @@ class Prices:
         panels: Sequence[str] = (),
         delays: Mapping[Any, float] | None = None,
         delay_unit: str = "",
+        also: Mapping[str, Prices] | None = None,
     ) -> None:
         problems: list[str] = []
         self._own: dict[Any, Any] | tuple[Any, ...] | None = None
@@ -109,6 +113,12 @@ class Prices:
         self._panels = _read_list("panels: ", panels, "groups", problems)
         self._delays = _read_prices("delays", delays, problems)
         self._delay_unit = delay_unit
+        self._also = _read_mapping("also", also, problems)
+        problems += [
+            f"also {name!r}: {each!r} is not a Prices"
+            for name, each in self._also.items()
+            if not isinstance(each, Prices)
+        ]
         raise_all(PriceError, "prices", problems)
 
     @classmethod
@@ -198,6 +208,11 @@ class Prices:
         """Unit of the delays."""
         return self._delay_unit
 
+    @property
+    def also(self) -> Mapping[Any, Prices]:
+        """Price lists in other currencies, by name."""
+        return MappingProxyType(self._also)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Prices):
             return NotImplemented
@@ -209,7 +224,7 @@ class Prices:
         given = [] if self._own is None else [_brief(self._own)]
         for name in (
             "groups", "shared", "evaluation", "calls", "unit", "requires", "panels", "delays",
-            "delay_unit",
+            "delay_unit", "also",
         ):  # fmt: skip
             if value := getattr(self, f"_{name}"):
                 given.append(f"{name}={_brief(value)}")

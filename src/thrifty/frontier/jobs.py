@@ -40,7 +40,7 @@ __all__ = [
 
 PRICES = ("own", "groups", "shared", "evaluation", "calls", "unit")
 # Parts of a price list that count only if they are given: folders of earlier versions stay valid.
-OPTIONAL_PRICES = ("requires", "panels", "delays", "delay_unit")
+OPTIONAL_PRICES = ("requires", "panels", "delays", "delay_unit", "also")
 ADDRESS = re.compile(r" at 0x[0-9a-f]+", re.IGNORECASE)
 
 
