@@ -137,7 +137,9 @@ class Prices:
         PriceError
             If the file cannot be used; the message lists every problem.
         """
-        return cls(**read_list(path, unit))
+        arguments = read_list(path, unit)
+        others = arguments.pop("also", {})
+        return cls(**arguments, also={name: cls(**parts) for name, parts in others.items()})
 
     def bind(self, names: Sequence[str] | int) -> BoundPrices:
         """Check the prices against the columns of a table and return them as arrays.
