@@ -73,7 +73,7 @@ def test_a_smaller_budget_of_any_kind_is_met_without_training(fitted, rows):
 
 
 def test_a_scarce_currency_changes_what_is_bought(rows):
-    X, y = rows
+    X, _ = rows
     prices = Prices([5, 5], unit="CAD", also={"ms": Prices([0, 100])})
     target = X[:, 0] + X[:, 1] > 0
     model = BudgetClassifier(
