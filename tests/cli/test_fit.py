@@ -54,6 +54,22 @@ def test_a_learner_that_ran_out_of_time_is_reported(run, folder) -> None:
     assert "budget-forest did not run: no time left" in result.stdout
 
 
+def test_several_budgets_are_met_and_shown(run, folder) -> None:
+    path = folder / "structured.toml"
+    text = "[prices]\nage = 1\nchol = 5\nfbs = 3\nsex = 0\n[delays]\nchol = 30\n"
+    path.write_text(f'unit = "CAD"\ndelay_unit = "min"\n{text}[currencies.ms.prices]\nage = 2\n')
+    limits = ("--budget", "7", "--budget", "latency=20", "--cap", "latency=30")
+    arguments = (*BARE, *limits, "--prices", path.name)
+    result = run(*arguments)
+    assert result.exit_code == 0, result.stderr
+    assert re.search(r"Latency: [\d.]+ min per example, .*; the budget is 20 min\.", result.stdout)
+    assert re.search(r"ms: [\d.]+ ms per example", result.stdout)
+    facts = json.loads(run(*arguments, "--json").stdout)
+    assert (facts["settings"]["budget"], facts["latency"]["budget"]) == (7, 20)
+    assert facts["latency"]["mean"] <= 20
+    assert facts["latency"]["ceiling"] <= 30
+
+
 def test_a_quality_is_reached_by_the_cheapest_model(run, folder) -> None:
     facts = json.loads(run(*BARE, "--quality", "0.7", "--json").stdout)
     chosen = facts["chosen"]["validation"]
@@ -155,6 +171,9 @@ def test_a_budget_that_buys_nothing_is_reported(run, folder) -> None:
     ("arguments", "words"),
     [
         (("--budget", "-1"), "not in the range"),
+        (("--budget", "latency=-1"), "not in the range"),
+        (("--budget", "ms=nan"), "not a finite number"),
+        (("--budget", "2"), "the main currency has two amounts"),
         (("--budget", "ten"), "not a valid float"),
         (("--quality", "0.9"), "Give either --budget or --quality"),
         (("--confidence", "0.9", "--no-confidence"), "Give either --confidence or --no-confid"),

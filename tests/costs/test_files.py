@@ -13,11 +13,14 @@ from thrifty.costs import files as files_module
 from thrifty.costs.files import read_list
 from thrifty.errors import PriceError
 
-HEART = Prices(
-    {"age": 1.0, "chol": 5.17, "fbs": 3.1, "thal": 102.9},
-    groups={"blood": ["chol", "fbs"]},
-    shared={"blood": 2.10},
-)
+CLINIC = {
+    "own": {"age": 1.0, "chol": 5.17, "fbs": 3.1, "xray": 20.0, "mri": 300.0},
+    "groups": {"blood": ["chol", "fbs"]},
+    "shared": {"blood": 2.10},
+    "requires": {"mri": ["xray"]},
+    "panels": ["blood"],
+    "also": {"mSv": Prices({"xray": 0.1})},
+}
 
 
 @pytest.fixture
@@ -50,7 +53,8 @@ def layout(language: str) -> str:
 
 
 def test_the_csv_of_the_manual_is_read(read):
-    assert read("p.csv", layout("csv")) == HEART
+    delays = {"chol": 30.0, "fbs": 30.0, "xray": 10.0, "mri": 45.0}
+    assert read("p.csv", layout("csv")) == Prices(**CLINIC, delays=delays)
     assert read("p.CSV", layout("csv"), unit="CAD").unit == "CAD"
 
 
@@ -155,13 +159,55 @@ def test_prices_are_read_back_to_the_bit(own, tmp_path_factory):
 def test_the_toml_of_the_manual_is_read(read):
     prices = read("p.toml", layout("toml"))
     assert prices == Prices(
-        HEART.own,
-        groups=HEART.groups,
-        shared=HEART.shared,
+        **CLINIC,
+        delays={"blood": 30.0, "mri": 45.0},
+        delay_unit="min",
         evaluation=0.01,
         calls={"remote": 0.5},
         unit="CAD",
     )
+
+
+def test_structure_in_a_csv_is_checked_line_by_line(refused):
+    text = (
+        "feature,price,group,panel,requires,delay,price:ms,shared:ms\n"
+        "a,1,,yes,,-2,x,\nb,1,g,maybe,;,,1,3\nc,1,g,no,,,,4\nd,1,g,yes,,,,\n"
+    )
+    assert refused("p.csv", text) == [
+        "line 2: panel yes without a group",
+        "line 2: delay -2.0 is negative; a delay is 0 or more",
+        "line 2: price:ms 'x' is not a number",
+        "line 3: panel 'maybe' is neither yes nor no",
+        "line 4: group 'g' has the panel no here and maybe in line 3",
+        "line 4: group 'g' has the shared:ms 4.0 here and 3.0 in line 3",
+        "line 5: group 'g' has the panel yes here and maybe in line 3",
+    ]
+
+
+def test_the_name_of_a_currency_keeps_its_case(read):
+    prices = read("p.csv", "Feature,Price,Group,Price:mSv,SHARED:mSv\na,1,g,2,3\n")
+    assert prices.also == {"mSv": Prices({"a": 2}, shared={"g": 3})}
+
+
+def test_a_currency_needs_a_name(refused):
+    assert "unknown column 'price:'" in refused("p.csv", "feature,price,price:\na,1,2\n")[0]
+
+
+def test_structure_in_a_toml_is_checked(refused):
+    text = (
+        "delay_unit = 3\n[prices]\na = 1\n[groups.g]\nmembers = ['a']\npanel = 'x'\n"
+        "[requires]\na = 'b'\n[delays]\na = -1\n"
+        "[currencies.ms]\nfoo = 1\nevaluation = -1\n[currencies.ms.prices]\na = -1\n"
+    )
+    assert refused("p.toml", text) == [
+        "[groups.g] panel: write true or false",
+        "delay_unit: 3 is not text; put it in quotes",
+        "[requires] a: 'b' is not a list",
+        "[delays] a: -1.0 is negative; a delay is 0 or more",
+        "[currencies.ms] unknown key 'foo' (keys: prices, shared, evaluation, calls)",
+        "[currencies.ms.prices] a: -1.0 is negative; a price is 0 or more",
+        "[currencies.ms] evaluation: -1.0 is negative; a price is 0 or more",
+    ]
 
 
 def test_a_toml_may_be_short(read):

@@ -6,14 +6,16 @@ knows the user's names and values. The predictor puts them together.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thrifty.bundle.latency import latencies
 from thrifty.bundle.schema import Schema
 from thrifty.bundle.walk import NamedWalk
 from thrifty.costs.bound import BoundPrices
@@ -130,6 +132,29 @@ class Predictor:
         used = self.model.used(encoded)
         evaluations = self.model.evaluations(encoded) if self.prices.evaluation else 0
         return self.prices.bill(used, evaluations)
+
+    def bills(self, X: Any) -> dict[str, NDArray[np.float64]]:
+        """Compute what each row pays in each currency, by name, the main one first."""
+        encoded = self.schema.encode(X)
+        used, evaluations = self.model.used(encoded), self.model.evaluations(encoded)
+        currencies = self.prices.currencies.items()
+        return {name: prices.bill(used, evaluations) for name, prices in currencies}
+
+    def latency(self, X: Any) -> NDArray[np.float64]:
+        """Compute how long each row waits: the sum over its rounds of the slowest delay.
+
+        Raises
+        ------
+        DataError
+            If the prices have no delays.
+        """
+        return latencies(self.model, self.prices, self.schema.encode(X))
+
+    def with_prices(self, prices: BoundPrices) -> Self:
+        """Return the same predictor with other prices of the same columns."""
+        other = copy.copy(self)
+        other.prices = prices
+        return other
 
     def walk(self, known: Mapping[Any, Any] | None = None) -> NamedWalk:
         """Start the walk of one example; the values in `known` are free of charge."""

@@ -8,15 +8,15 @@ dictionaries; names, answers and receipts are computed when they are read.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs.bound import BoundPrices
-from thrifty.costs.money import money
+from thrifty.bundle.latency import Quotes, next_round, walk_rounds
+from thrifty.costs.money import duration, money
 from thrifty.errors import DataError, raise_all
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["NamedWalk", "Purchase", "Receipt"]
 
 COMPLETE = "complete"
+
+Why = Literal["asked", "required", "known", "skipped"]
 
 
 @dataclass(frozen=True)
@@ -37,16 +39,17 @@ class Purchase:
     value : object
         Its value, as it was passed to the walk.
     price : float
-        Its own price, plus the shared price of its group if it is the first of the group; 0
-        unless `why` is "asked".
-    why : {"asked", "known", "skipped"}
-        Whether the walk asked for it, it was known before the walk, or it was skipped.
+        Its own price, plus the shared price of its group if it is the first of the group; 0 if
+        `why` is "known" or "skipped".
+    why : {"asked", "required", "known", "skipped"}
+        Whether the model asked for it, it came along with what the model asked for, it was known
+        before the walk, or it was skipped.
     """
 
     feature: str | int
     value: Any
     price: float
-    why: Literal["asked", "known", "skipped"]
+    why: Why
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Receipt:
     Parameters
     ----------
     purchases : tuple of Purchase
-        In the order in which the model used them.
+        In the order in which the model used them, each after what it requires.
     evaluation : float
         Price of the evaluations made.
     total : float
@@ -68,6 +71,12 @@ class Receipt:
         Why the walk ended: ``"complete"`` if nothing was left to ask; None if it has not ended.
     unread : tuple of str or int
         Features whose values were passed but not used; they are not charged.
+    rounds : tuple of tuples of str or int
+        What was bought in each round, if the prices have delays.
+    latency : float or None
+        Sum over the rounds of the slowest delay; None if the prices have no delays.
+    delay_unit : str
+        Unit of the delays.
 
     Examples
     --------
@@ -86,6 +95,9 @@ class Receipt:
     unit: str
     stopped: str | None = None
     unread: tuple[str | int, ...] = ()
+    rounds: tuple[tuple[str | int, ...], ...] = ()
+    latency: float | None = None
+    delay_unit: str = ""
 
     def __str__(self) -> str:
         lines = []
@@ -98,6 +110,9 @@ class Receipt:
         lines.append(("total", money(self.total, self.unit), self.stopped or "not done yet"))
         left, right = (max(len(line[i]) for line in lines) for i in (0, 1))
         rows = [f"{what:{left}}  {price:>{right}}  {why}".rstrip() for what, price, why in lines]
+        if self.latency is not None:
+            rounds = "1 round" if len(self.rounds) == 1 else f"{len(self.rounds)} rounds"
+            rows.append(f"latency: {duration(self.latency, self.delay_unit)} in {rounds}")
         if self.unread:
             rows.append(f"passed but not used, not charged: {', '.join(map(str, self.unread))}")
         return "\n".join(rows)
@@ -153,17 +168,25 @@ class NamedWalk:
         self._skipped: set[int] = set()
         self._stopped: str | None = None
         self._asks: tuple[str | int, ...] | None = None  # None: to be computed
-        self._quotes = _Quotes(predictor.prices, self._paid)
-        self._walk = predictor.model.walk(self._quotes.__getitem__)
+        self._free: set[int] = set()  # known or skipped: need not be bought
+        self._quotes = Quotes(predictor.prices, self._paid, self._free)
+        self._model = predictor.model
+        self._walk = self._model.walk(self._quotes.__getitem__)
         if known:
-            self._advance(self._new_values(known))
+            fresh = self._new_values(known)
+            self._free.update(fresh)
+            self._advance(fresh)
 
     @property
     def asks(self) -> tuple[str | int, ...]:
-        """Features wanted now, the most useful per price first; empty when done."""
+        """Features wanted now, the most useful per price first; empty when done.
+
+        A feature that requires others is wanted once these are at hand; a panel is wanted whole.
+        """
         if self._asks is None:
             names = self._schema.names
-            self._asks = tuple([names[j] for j in self._walk.asks])
+            wanted = next_round(self._prices, self._walk, self._encoded, self._free)
+            self._asks = tuple([names[j] for j in wanted])
         return self._asks
 
     @property
@@ -188,9 +211,17 @@ class NamedWalk:
         self._advance(fresh)
 
     def skip(self, feature: str | int) -> None:
-        """Go on without a feature, as if its value were missing; it is not charged."""
+        """Go on without a feature, as if its value were missing; it is not charged.
+
+        What requires it cannot be bought either, and is skipped, too.
+        """
         fresh = self._new_values({feature: None})
+        if self._prices.structure is not None:
+            lost = self._prices.structure.requiring(fresh) - self._encoded.keys() - fresh.keys()
+            fresh |= self._new_values({self._schema.names[j]: None for j in sorted(lost)})
         self._skipped.update(fresh)
+        self._free.update(fresh)
+        self._quotes.clear()
         self._advance(fresh)
 
     def stop(self, reason: str = "stopped by the caller") -> None:
@@ -238,29 +269,61 @@ class NamedWalk:
     @property
     def receipt(self) -> Receipt:
         """What was bought so far, and at what price."""
-        touched = self._walk.touched
         bought: set[int] = set()
         purchases = []
-        for j in touched:
+        used = self._purchases()
+        for j, why in used.items():
             price = 0.0
-            why: Literal["asked", "known", "skipped"] = "known"
-            if j in self._paid:
-                price, why = self._prices.marginal(j, bought), "asked"
+            if why in ("asked", "required"):
+                price = self._prices.marginal(j, bought, self._free)
                 bought.add(j)
-            elif j in self._skipped:
-                why = "skipped"
             purchases.append(Purchase(self._schema.names[j], self._raw[j], price, why))
         charged = np.zeros((1, len(self._schema)), dtype=bool)
         charged[0, list(bought)] = True
         evaluations = self._walk.evaluations
+        rounds, latency = self._rounds()
         return Receipt(
             purchases=tuple(purchases),
             evaluation=self._prices.evaluation * evaluations,
-            total=float(self._prices.bill(charged, evaluations)[0]),
+            total=float(self._prices.bill(charged, evaluations, along=False)[0]),
             unit=self._prices.unit,
             stopped=COMPLETE if self._stopped is None and self.done else self._stopped,
-            unread=tuple(self._by_name(self._paid.difference(touched))),
+            unread=tuple(self._by_name(self._paid.difference(used))),
+            rounds=rounds,
+            latency=latency,
+            delay_unit=self._prices.delay_unit,
         )
+
+    def _rounds(self) -> tuple[tuple[tuple[str | int, ...], ...], float | None]:
+        """Return what was bought in each round, and how long that took.
+
+        The walk is walked again: values may have arrived one by one, or before they were asked for.
+        """
+        delays = self._prices.delays
+        if delays is None:
+            return (), None
+        walked = list(walk_rounds(self._model, self._prices, self._encoded, self._free))
+        names = self._schema.names
+        rounds = tuple(tuple(names[j] for j in now) for now in walked)
+        return rounds, float(sum(max(delays[j] for j in now) for now in walked))
+
+    def _purchases(self) -> dict[int, Why]:
+        """Return the features used so far, each after what it requires, and why they are."""
+        found: dict[int, Why] = {}
+        structure, touched = self._prices.structure, self._walk.touched
+        for j in touched:
+            if j in self._paid and structure is not None:
+                along = structure.in_order(structure.closed([j], self._free), touched)
+                fresh = (k for k in along if k in self._paid and k not in found)
+                found |= {k: "asked" if k in touched else "required" for k in fresh}
+            elif j in self._free:
+                found[j] = "skipped" if j in self._skipped else "known"
+            else:
+                found[j] = "asked"
+        if structure is not None:  # bought already for what is wanted now
+            along = structure.in_order(structure.closed(self._walk.asks, self._free))
+            found |= {k: "required" for k in along if k in self._paid and k not in found}
+        return found
 
     def __repr__(self) -> str:
         state = f"answer={self.answer!r}" if self.done else f"asks={self.asks!r}"
@@ -300,24 +363,3 @@ class NamedWalk:
     def _by_name(self, indices: Any) -> dict[str | int, Any]:
         """Return raw values by name, in the order in which they arrived."""
         return {self._schema.names[j]: value for j, value in self._raw.items() if j in indices}
-
-
-class _Quotes(dict[int, float]):
-    """What each feature would cost now, computed when first looked up.
-
-    The walk of a model looks up all prices after every value, but only a purchase from a group
-    changes any of them.
-    """
-
-    def __init__(self, prices: BoundPrices, paid: set[int]) -> None:
-        self._prices, self._paid = prices, paid
-        self._grouped = prices.grouped
-
-    def __missing__(self, index: int) -> float:
-        quote = self[index] = self._prices.marginal(index, self._paid)
-        return quote
-
-    def expire(self, bought: Iterable[int]) -> None:
-        """Discard all quotes if one of the features bought is in a group."""
-        if not self._grouped.isdisjoint(bought):
-            self.clear()

@@ -84,6 +84,7 @@ def show_fit(facts: dict[str, Any]) -> None:
     facts : dict
         What `thrifty.report.fit_facts` returned.
     """
+    from thrifty.report.spending import spending_sentences
     from thrifty.report.words import format_mean
 
     settings, chosen = facts["settings"], facts["chosen"]
@@ -113,3 +114,5 @@ def show_fit(facts: dict[str, Any]) -> None:
     if not facts["bought"]:
         click.echo("The model buys nothing: no feature that helps fits the budget.")
     click.echo(f"On the test set: {facts['headline']}")
+    for sentence in spending_sentences(facts):
+        click.echo(sentence)

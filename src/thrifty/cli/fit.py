@@ -12,8 +12,10 @@ from thrifty.cli.options import (
     OUTPUT_MODEL,
     OutputFile,
     TrainingOptions,
+    amounts,
     check_outputs,
     finite,
+    name_main,
     read_training_data,
     training_options,
 )
@@ -26,13 +28,15 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 
 @click.command(short_help="Train the best model within a budget.")
 @training_options
-@click.option("--budget", type=click.FloatRange(min=0), callback=finite, metavar="B",
-              help="Largest mean cost per example; give this or --quality.")  # fmt: skip
+@click.option("--budget", multiple=True, callback=amounts, metavar="B",
+              help="Largest mean cost per example; give this or --quality. Again, as CURRENCY=B or "
+              "latency=B, for other currencies of the price list and for the latency.")  # fmt: skip
 @click.option("--quality", type=float, callback=finite, metavar="Q",
               help="Pick the cheapest model whose quality on the validation set is at least "
               "Q.")  # fmt: skip
-@click.option("--cap", type=click.FloatRange(min=0), callback=finite, metavar="C",
-              help="Largest cost of any single example.")  # fmt: skip
+@click.option("--cap", multiple=True, callback=amounts, metavar="C",
+              help="Largest cost of any single example; CURRENCY=C or latency=C "
+              "likewise.")  # fmt: skip
 @click.option("--confidence", type=PROBABILITY, callback=finite, metavar="P",
               help="Confidence that the budget holds on new data; by default 0.95.")  # fmt: skip
 @click.option("--no-confidence", is_flag=True,
@@ -46,9 +50,9 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 @JSON
 def fit(
     options: TrainingOptions,
-    budget: float | None,
+    budget: float | dict[str, float] | None,
     quality: float | None,
-    cap: float | None,
+    cap: float | dict[str, float] | None,
     confidence: float | None,
     no_confidence: bool,
     time_limit: float | None,
@@ -70,6 +74,8 @@ def fit(
         raise click.UsageError("--confidence and --no-confidence need --budget.")
     check_outputs([output, report], [options.table, options.prices])
     data = read_training_data(options)
+    unit = data.table.prices.unit
+    budget, cap = name_main(budget, unit), name_main(cap, unit)
     with progress("training"):
         from thrifty.frontier import fit_budget
         from thrifty.report import fit_facts, render_page, write_page

@@ -30,8 +30,10 @@ __all__ = [
     "OutputFile",
     "TrainingData",
     "TrainingOptions",
+    "amounts",
     "check_outputs",
     "finite",
+    "name_main",
     "read_prices",
     "read_training_data",
     "training_options",
@@ -70,6 +72,32 @@ def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> f
     if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"{value} is not a finite number.")
     return value
+
+
+def amounts(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> float | dict[str, float] | None:
+    """Read amounts such as ``30`` and ``latency=60``; "" is the key of the main currency."""
+    read: dict[str, float] = {}
+    for value in values:
+        name, _, number = value.rpartition("=")
+        nonnegative: Any = click.FloatRange(min=0)
+        amount = finite(ctx, param, nonnegative.convert(number, param, ctx))
+        if name in read:
+            raise click.BadParameter(f"{name or 'the main currency'} has two amounts.")
+        read[name] = amount or 0.0
+    if not read:
+        return None
+    return read[""] if list(read) == [""] else read
+
+
+def name_main(given: float | dict[str, float] | None, unit: str) -> Any:
+    """Return amounts by currency, with the unit as the name of the main one."""
+    from thrifty.costs.bound import MAIN  # imports numpy
+
+    if not isinstance(given, dict):
+        return given
+    return {name or unit or MAIN: amount for name, amount in given.items()}
 
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

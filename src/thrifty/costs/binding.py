@@ -8,12 +8,16 @@ from __future__ import annotations
 import reprlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from thrifty.costs.bound import BoundPrices
+from thrifty.costs.bound import LATENCY, MAIN, BoundPrices
 from thrifty.costs.money import as_float, price_fault
+from thrifty.costs.structure import Structure
 from thrifty.errors import PriceError, did_you_mean, raise_all
 
 if TYPE_CHECKING:
@@ -83,19 +87,41 @@ class Binding:
             If the list does not fit the table; the message lists every problem.
         """
         prices = self.prices
-        own = self._own_prices()
-        group = self._group_indices()
+        self._group = self._group_indices()
+        amounts = self._amounts(prices)
+        structure, delays = self._structure(), self._delays()
+        for name in ("unit", "delay_unit"):
+            if not isinstance(getattr(prices, name), str):
+                self.problems.append(f"{name}: {getattr(prices, name)!r} is not text")
+        others = {name: self._other_currency(name, each) for name, each in prices.also.items()}
+        raise_all(PriceError, "prices", self.problems)
+        main = BoundPrices(
+            names=self.names,
+            group=np.array(self._group, dtype=np.int64),
+            group_names=tuple(prices.groups),
+            unit=prices.unit,
+            structure=structure,
+            delays=delays,
+            delay_unit=prices.delay_unit,
+            **amounts,
+        )
+        also = {name: main.in_currency(name, **each) for name, each in others.items()}
+        return replace(main, also=also) if also else main
+
+    def _amounts(self, prices: Prices) -> dict[str, Any]:
+        """Return the prices of features, groups, evaluations and calls of a list."""
+        own, groups = self._own_prices(prices), self.prices.groups
         for name in prices.shared:
-            if name not in prices.groups:
-                hint = did_you_mean(name, prices.groups) or "; add it to groups"
+            if name not in groups:
+                hint = did_you_mean(name, groups) or "; add it to groups"
                 self.problems.append(f"shared price for the unknown group {name!r}{hint}")
-        shared = [
-            self._price(f"group {name!r}", prices.shared.get(name, 0.0)) for name in prices.groups
-        ]
+        shared = [self._price(f"group {name!r}", prices.shared.get(name, 0.0)) for name in groups]
         # A member of a group that has a shared price needs no price of its own.
-        covered = {g for g, name in enumerate(prices.groups) if name in prices.shared}
+        covered = {g for g, name in enumerate(groups) if name in prices.shared}
         unpriced = [
-            self._label(j) for j in range(self.count) if own[j] is None and group[j] not in covered
+            self._label(j)
+            for j in range(self.count)
+            if own[j] is None and self._group[j] not in covered and prices is self.prices
         ]
         if unpriced:
             n_more = len(unpriced) - MAX_LISTED
@@ -107,26 +133,40 @@ class Binding:
             if not isinstance(name, str):
                 self.problems.append(f"call {name!r}: the name of a call must be text")
         calls = {name: self._price(f"call {name!r}", price) for name, price in prices.calls.items()}
-        evaluation = self._price("evaluation", prices.evaluation)
-        if not isinstance(prices.unit, str):
-            self.problems.append(f"unit: {prices.unit!r} is not text")
-        raise_all(PriceError, "prices", self.problems)
-        return BoundPrices(
-            names=self.names,
-            own=np.array([price or 0.0 for price in own], dtype=np.float64),
-            group=np.array(group, dtype=np.int64),
-            shared=np.array(shared, dtype=np.float64),
-            group_names=tuple(prices.groups),
-            evaluation=evaluation,
-            calls=calls,
-            unit=prices.unit,
-        )
+        paid = [price or 0.0 for price in own]
+        for g, name in enumerate(groups):
+            if name in self.prices.panels:  # one price: whoever pays for a member has the others
+                members = [j for j in range(self.count) if self._group[j] == g]
+                shared[g] = fsum([shared[g], *(paid[j] for j in members)])
+                paid = [0.0 if j in members else price for j, price in enumerate(paid)]
+        return {
+            "own": np.array(paid, dtype=np.float64),
+            "shared": np.array(shared, dtype=np.float64),
+            "evaluation": self._price("evaluation", prices.evaluation),
+            "calls": calls,
+        }
 
-    def _own_prices(self) -> list[float | None]:
+    def _other_currency(self, name: object, prices: Prices) -> dict[str, Any]:
+        """Return the prices in another currency, in which what is not listed costs nothing."""
+        n_before = len(self.problems)
+        main = self.prices.unit or MAIN
+        if not isinstance(name, str) or name in (main, LATENCY, ""):
+            self.problems.append(f"the name must be text, and neither {main!r} nor {LATENCY!r}")
+        for part in ("groups", "requires", "panels", "delays", "also"):
+            if getattr(prices, part):
+                self.problems.append(f"{part} belongs to the main price list; move it there")
+        amounts = self._amounts(prices)
+        unknown = [call for call in amounts["calls"] if call not in self.prices.calls]
+        self.problems += [f"call {call!r} has no price in the main list" for call in unknown]
+        amounts["calls"] = {**dict.fromkeys(self.prices.calls, 0.0), **amounts["calls"]}
+        self.problems[n_before:] = [f"{name}: {each}" for each in self.problems[n_before:]]
+        return amounts
+
+    def _own_prices(self, prices: Prices) -> list[float | None]:
         """Return the own price of each column; None where the list has none."""
-        listed = self.prices.own
+        listed = prices.own
         if listed is None:
-            return [1.0] * self.count
+            return [1.0 if prices is self.prices else 0.0] * self.count
         if isinstance(listed, Mapping):
             own: list[float | None] = [None] * self.count
             for key, price in listed.items():
@@ -166,14 +206,70 @@ class Binding:
                     group[j] = g
         return group
 
+    def _structure(self) -> Structure | None:
+        """Return what requires what, and which groups come whole; None if there is neither."""
+        requires: dict[int, set[int]] = {}
+        for key, needed in self.prices.requires.items():
+            features = self._members(key, "requires: ")
+            before = [j for each in needed for j in self._members(each, f"requires of {key!r}: ")]
+            for j in features:
+                requires.setdefault(j, set()).update(before)
+        panels = []
+        for name in dict.fromkeys(self.prices.panels):
+            if name not in self.prices.groups:
+                hint = did_you_mean(name, self.prices.groups) or "; add it to groups"
+                self.problems.append(f"panel of the unknown group {name!r}{hint}")
+                continue
+            panels.append(tuple(self._members(name, "panels: ")))
+        structure = Structure(
+            {j: tuple(sorted(before)) for j, before in sorted(requires.items()) if before},
+            tuple(panel for panel in panels if len(panel) > 1),
+        )
+        for cycle in structure.cycles():
+            labels = " and ".join(self._label(j) for j in sorted(cycle))
+            self.problems.append(
+                f"requires: {labels} would have to be bought before itself"
+                if len(cycle) == 1
+                else f"requires: {labels} would have to be bought before each other; drop one entry"
+            )
+        return structure if structure.requires or structure.panels else None
+
+    def _delays(self) -> NDArray[np.float64] | None:
+        """Return the delay of each column: its own, or that of its group; None if there are none.
+
+        An entry for a feature precedes that for its group.
+        """
+        if not self.prices.delays:
+            return None
+        delays, groups = np.zeros(self.count), self.prices.groups
+        for key in sorted(self.prices.delays, key=lambda key: key not in groups):
+            delay = self._price(f"delay of {key!r}", self.prices.delays[key], "delay")
+            delays[self._members(key, "delays: ")] = delay
+        return delays
+
+    def _members(self, key: object, where: str) -> list[int]:
+        """Return the features that a name stands for: a feature, or all members of a group."""
+        groups = list(self.prices.groups)
+        if key in groups:
+            if key in self._index:
+                self.problems.append(f"{where}{key!r} is a column and a group; rename the group")
+            g = groups.index(key)
+            return [j for j in range(self.count) if self._group[j] == g]
+        if self.names is not None and isinstance(key, str) and key not in self._index:
+            hint = did_you_mean(key, [*self._index, *groups])
+            self.problems.append(f"{where}{key!r} is neither a column nor a group{hint}")
+            return []
+        j = self._find(key, where)
+        return [] if j is None else [j]
+
     def _label(self, index: int) -> str:
         """Return how a message refers to a column."""
         return f"feature {index}" if self.names is None else repr(self.names[index])
 
-    def _price(self, what: str, value: object) -> float:
-        """Return a price as a float; note a problem and return 0 if it is not one."""
+    def _price(self, what: str, value: object, noun: str = "price") -> float:
+        """Return a price, or a delay, as a float; note a problem and return 0 if it is not one."""
         price = as_float(value)
-        if (fault := price_fault(value)) is None and isinstance(price, float):
+        if (fault := price_fault(value, noun)) is None and isinstance(price, float):
             return price
         self.problems.append(f"{what}: {fault}")
         return 0.0

@@ -4,20 +4,25 @@ This is where the features that a model used meet what they cost::
 
     bill = own prices of the used features + shared price of each group with a used member
            + evaluation price x number of evaluations + prices of the calls made
+
+where "used" includes what comes along with a used feature (`thrifty.costs.structure`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from math import fsum
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thrifty.costs.audit import AMOUNTS, price_problems
 from thrifty.costs.exact import split, subset_sums
-from thrifty.costs.money import money, price_fault
+from thrifty.costs.money import money
+from thrifty.costs.structure import Structure
 from thrifty.errors import BundleError, DataError, did_you_mean, raise_all
 
 __all__ = ["BoundPrices"]
@@ -25,6 +30,8 @@ __all__ = ["BoundPrices"]
 # Rows billed at a time, to bound the memory of the float copy of `used`. The sums are exact, so
 # this number affects no bill.
 ROWS_PER_BLOCK = 4096
+# Name of the main currency if it has no unit, and that of the waiting time in budgets.
+MAIN, LATENCY = "price", "latency"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,6 +58,14 @@ class BoundPrices:
         Price of each call.
     unit : str
         Unit of the prices, such as "CAD" or "ms".
+    structure : Structure or None
+        What requires what, and which features are only sold together.
+    delays : float64 array of shape (d,), or None
+        How long one waits for each feature.
+    delay_unit : str
+        Unit of the delays, such as "min".
+    also : dict of str to BoundPrices
+        Prices of the same columns in other currencies, by name.
 
     Examples
     --------
@@ -72,9 +87,16 @@ class BoundPrices:
     evaluation: float
     calls: dict[str, float]
     unit: str
+    structure: Structure | None = None
+    delays: NDArray[np.float64] | None = None
+    delay_unit: str = ""
+    also: dict[str, BoundPrices] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, dtype in (("own", np.float64), ("group", np.int64), ("shared", np.float64)):
+        dtypes = {"own": np.float64, "group": np.int64, "shared": np.float64}
+        if self.delays is not None:
+            dtypes["delays"] = np.float64
+        for name, dtype in dtypes.items():
             array = np.array(getattr(self, name), dtype=dtype)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -102,6 +124,8 @@ class BoundPrices:
         used: NDArray[np.bool_],
         evaluations: ArrayLike = 0,
         calls: Mapping[str, ArrayLike] | None = None,
+        *,
+        along: bool = True,
     ) -> NDArray[np.float64]:
         """Compute what each row pays.
 
@@ -116,6 +140,9 @@ class BoundPrices:
             Number of evaluations of each row.
         calls : mapping of str to bool array of shape (n,), optional
             Which rows made each call.
+        along : bool
+            Whether what a used feature requires is charged, too. It is not if `used` is all that
+            was bought, and the rest was known.
 
         Returns
         -------
@@ -126,6 +153,8 @@ class BoundPrices:
             raise DataError(f"used: shape {used.shape} where (rows, {len(self.own)}) is needed")
         if used.dtype != np.bool_:
             raise DataError(f"used: values of type {used.dtype} where True or False is needed")
+        if along and self.structure is not None:
+            used = self.structure.close(used)
         n = len(used)
         calls = calls or {}
         unpriced = [name for name in calls if name not in self.calls]
@@ -146,11 +175,21 @@ class BoundPrices:
             bills[rows] = subset_sums(charged.astype(np.float64), self._parts)
         return bills + self.evaluation * counts
 
-    def marginal(self, feature: int, bought: Collection[int]) -> float:
+    @property
+    def currencies(self) -> dict[str, BoundPrices]:
+        """The prices by name of the currency, the main one first."""
+        return {self.unit or MAIN: self, **self.also}
+
+    def in_currency(self, name: str, **amounts: Any) -> Self:
+        """Return prices of the same columns in another currency."""
+        return replace(self, **amounts, unit=name, delays=None, delay_unit="", also={})
+
+    def marginal(self, feature: int, bought: Collection[int], free: Collection[int] = ()) -> float:
         """Return what `feature` costs now, given the features already `bought`.
 
         That is 0 for a feature already bought, and includes the shared price of its group if
-        no member has been bought yet. A set is the fastest collection to pass.
+        no member has been bought yet, and the prices of all that comes along. What is `free` was
+        known beforehand: it need not be bought. A set is the fastest collection to pass.
 
         Examples
         --------
@@ -161,6 +200,11 @@ class BoundPrices:
         """
         if feature in bought:
             return 0.0
+        if self.structure is not None:
+            due = sorted(self.structure.closed([feature], free).difference(bought))
+            entered = {-1, *self.group[list(bought)].tolist()}
+            groups = sorted(set(self.group[due].tolist()) - entered)
+            return fsum([*self.own[due].tolist(), *self.shared[groups].tolist()])
         first, later, mates = self._marginals[feature]
         return first if mates.isdisjoint(bought) else later
 
@@ -184,10 +228,12 @@ class BoundPrices:
         'CAD 0.00: nothing bought'
         """
         made = {name: [on] for name, on in (calls or {}).items()}
-        total = self.bill(np.asarray(used_row)[None], evaluations, made)[0]
+        used = np.asarray(used_row)[None]
+        total = self.bill(used, evaluations, made)[0]
+        bought = used if self.structure is None else self.structure.close(used)
         items = []
         paid: set[int] = set()
-        for j in np.flatnonzero(used_row).tolist():
+        for j in np.flatnonzero(bought).tolist():
             g = int(self.group[j])
             if g >= 0 and g not in paid and self.shared[g]:
                 items.append(f"{self.group_names[g]} {money(self.shared[g])}")
@@ -206,12 +252,67 @@ class BoundPrices:
         return float(self.bill(np.ones((1, len(self.own)), dtype=bool))[0])
 
     @cached_property
+    def first_prices(self) -> NDArray[np.float64]:
+        """What each feature costs a row that has bought nothing, (d,), with what comes along."""
+        if self.structure is None:
+            return np.asarray(self.own + np.append(self.shared, 0.0)[self.group])
+        return np.array([self.marginal(j, ()) for j in range(len(self.own))])
+
+    def after(self, bought: Collection[int]) -> Self:
+        """Return the prices of rows that have bought some features: these are free from then on."""
+        taken = sorted(bought if self.structure is None else self.structure.closed(bought))
+        own, shared = self.own.copy(), self.shared.copy()
+        own[taken] = 0.0
+        groups = self.group[taken]
+        shared[groups[groups >= 0]] = 0.0
+        return replace(self, own=own, shared=shared)
+
+    def with_group(
+        self, names: tuple[str, ...] | None, n_members: int, group: str, price: float
+    ) -> Self:
+        """Return prices with more columns at the end: a group that costs one shared price.
+
+        They come at once, and cost nothing in other currencies.
+        """
+        also: dict[str, BoundPrices] = {
+            name: each.with_group(names, n_members, group, 0.0) for name, each in self.also.items()
+        }
+        return replace(
+            self,
+            names=names,
+            own=np.append(self.own, np.zeros(n_members)),
+            group=np.append(self.group, np.full(n_members, len(self.shared))),
+            shared=np.append(self.shared, price),
+            group_names=(*self.group_names, group),
+            delays=None if self.delays is None else np.append(self.delays, np.zeros(n_members)),
+            also=also,
+        )
+
+    def close(self, features: ArrayLike) -> NDArray[np.int64]:
+        """Return features, by position, with all that comes along with them, in order."""
+        known = np.asarray(features, dtype=np.int64)
+        if self.structure is None:
+            return known
+        return np.array(sorted(self.structure.closed(known.tolist())), dtype=np.int64)
+
+    @cached_property
     def grouped(self) -> frozenset[int]:
-        """Indices of the features that belong to a group."""
-        return frozenset(np.flatnonzero(self.group >= 0).tolist())
+        """Indices of the features whose purchase may change the price of others."""
+        grouped = frozenset(np.flatnonzero(self.group >= 0).tolist())
+        if self.structure is None:
+            return grouped
+        return grouped.union(*self.structure.requires.values())
 
     def plain(self) -> dict[str, Any]:
         """Return the prices as values that JSON can hold; `build` is the inverse."""
+        optional: dict[str, Any] = {} if self.structure is None else self.structure.plain()
+        if self.delays is not None:
+            optional |= {"delays": self.delays.tolist(), "delay_unit": self.delay_unit}
+        if self.also:
+            others = {name: each.plain() for name, each in self.also.items()}
+            optional["also"] = {
+                name: {part: each[part] for part in AMOUNTS} for name, each in others.items()
+            }
         return {
             "names": None if self.names is None else list(self.names),
             "own": self.own.tolist(),
@@ -221,6 +322,7 @@ class BoundPrices:
             "evaluation": self.evaluation,
             "calls": dict(self.calls),
             "unit": self.unit,
+            **optional,
         }
 
     @classmethod
@@ -238,8 +340,8 @@ class BoundPrices:
         >>> BoundPrices.build(Prices([1.0, 2.0]).bind(2).plain())
         BoundPrices(2 features, 3.00 in full)
         """
-        raise_all(BundleError, "the prices of the model file", _audit(plain))
-        return cls(
+        raise_all(BundleError, "the prices of the model file", price_problems(plain))
+        main = cls(
             names=None if plain["names"] is None else tuple(plain["names"]),
             own=plain["own"],
             group=plain["group"],
@@ -248,7 +350,15 @@ class BoundPrices:
             evaluation=float(plain["evaluation"]),
             calls={name: float(price) for name, price in plain["calls"].items()},
             unit=plain["unit"],
+            structure=Structure.build(plain),
+            delays=plain.get("delays"),
+            delay_unit=plain.get("delay_unit", ""),
         )
+        others = plain.get("also", {})
+        also: dict[str, BoundPrices] = {
+            name: main.in_currency(name, **each) for name, each in others.items()
+        }
+        return replace(main, also=also) if also else main
 
     @cached_property
     def _members(self) -> list[NDArray[np.intp]]:
@@ -269,61 +379,6 @@ class BoundPrices:
             (own, own, frozenset()) if g < 0 else (own + shared[g], own, mates[g])
             for own, g in zip(self.own.tolist(), self.group.tolist(), strict=True)
         ]
-
-
-def _audit(plain: object) -> list[str]:
-    """List why `plain` cannot be what `BoundPrices.plain` returned.
-
-    A model file may come from anyone. One problem per field is enough to refuse it.
-    """
-    expected = {field.name for field in fields(BoundPrices)}
-    if not isinstance(plain, Mapping):
-        return ["not a table of fields"]
-    if set(plain) != expected:
-        missing, unknown = expected - set(plain), set(plain) - expected
-        return [f"missing fields {sorted(missing)}, unknown fields {sorted(map(repr, unknown))}"]
-    problems = []
-    for field, kind in (("own", list), ("shared", list), ("calls", dict)):
-        values: Any = plain[field]
-        if not isinstance(values, kind):
-            problems.append(f"{field} is not a {kind.__name__} of prices")
-            continue
-        items = values.items() if isinstance(values, dict) else enumerate(values)
-        faults = ((key, price_fault(price)) for key, price in items)
-        problems += [f"{field}[{key!r}]: {fault}" for key, fault in faults if fault][:1]
-    texts = {"group_names": plain["group_names"]}
-    if plain["names"] is not None:
-        texts["names"] = plain["names"]
-    if isinstance(plain["calls"], dict):
-        texts["calls"] = list(plain["calls"])
-    for field, values in texts.items():
-        if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
-            problems.append(f"{field} is not a list of texts")
-        elif len(set(values)) < len(values):
-            problems.append(f"{field} contains a name twice")
-    if not isinstance(plain["group"], list) or any(type(g) is not int for g in plain["group"]):
-        problems.append("group is not a list of indices")
-    if fault := price_fault(plain["evaluation"]):
-        problems.append(f"evaluation: {fault}")
-    if not isinstance(plain["unit"], str):
-        problems.append("unit is not text")
-    # The fields can be compared with each other only if each is well formed.
-    return problems or _mismatches(plain)
-
-
-def _mismatches(plain: Mapping[str, Any]) -> list[str]:
-    """List the fields that contradict each other."""
-    problems = []
-    n_features, n_groups = len(plain["own"]), len(plain["group_names"])
-    if plain["names"] is not None and len(plain["names"]) != n_features:
-        problems.append(f"{len(plain['names'])} names for {n_features} prices")
-    if len(plain["group"]) != n_features:
-        problems.append(f"{len(plain['group'])} entries in group for {n_features} prices")
-    if len(plain["shared"]) != n_groups:
-        problems.append(f"{len(plain['shared'])} shared prices for {n_groups} groups")
-    if set(plain["group"]) - {-1} != set(range(n_groups)):
-        problems.append("group refers to a group that does not exist, or a group has no member")
-    return problems
 
 
 def _count(n: int, noun: str) -> str:

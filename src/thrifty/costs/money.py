@@ -13,7 +13,7 @@ from decimal import Decimal
 
 import numpy as np
 
-__all__ = ["as_float", "money", "price_fault"]
+__all__ = ["as_float", "duration", "money", "price_fault"]
 
 # Far above any real price, and far enough below the largest float that no bill overflows.
 MAX_PRICE = 1e100
@@ -38,8 +38,8 @@ def as_float(value: object) -> object:
         return value
 
 
-def price_fault(value: object) -> str | None:
-    """Return why `value` cannot be a price, with the remedy; None if it can.
+def price_fault(value: object, noun: str = "price") -> str | None:
+    """Return why `value` cannot be a price, or another amount, with the remedy; None if it can.
 
     Examples
     --------
@@ -54,11 +54,12 @@ def price_fault(value: object) -> str | None:
     if not isinstance(price, float):
         return f"{reprlib.repr(value)} is not a number"
     if math.isnan(price):
-        return "nan is not a price; write 0 if the feature is free"
+        remedy = "write 0 if the feature is free" if noun == "price" else "write 0 if there is none"
+        return f"nan is not a {noun}; {remedy}"
     if math.isinf(price):
         return f"{price} is not finite; drop from the table what cannot be bought"
     if price < 0:
-        return f"{price} is negative; a price is 0 or more"
+        return f"{price} is negative; a {noun} is 0 or more"
     if price > MAX_PRICE:
         return f"{price} is too large; use a bigger unit"
     return None
@@ -77,3 +78,15 @@ def money(amount: float, unit: str = "") -> str:
     if not math.isclose(float(text), amount, rel_tol=1e-6):
         text = f"{amount:.6g}"
     return f"{unit} {text}" if unit else text
+
+
+def duration(amount: float, unit: str = "") -> str:
+    """Format a duration with at most six significant digits.
+
+    Examples
+    --------
+    >>> from thrifty.costs.money import duration
+    >>> duration(35.0, "min"), duration(0.125)
+    ('35 min', '0.125')
+    """
+    return f"{amount:.6g} {unit}".rstrip()

@@ -46,6 +46,19 @@ class Prices:
         Price of each call, for example of a remote model.
     unit : str
         Unit of the prices, such as "CAD" or "ms".
+    requires : mapping of feature or group to sequence of features or groups, optional
+        What must be bought before: whoever uses a feature also buys what it requires, in an
+        earlier round. A group stands for all its members.
+    panels : sequence of str, optional
+        Groups that are only sold whole: whoever uses a member pays for all of them.
+    delays : mapping of feature or group to duration, optional
+        How long one waits for each feature; 0 for those that are not listed. That of a group holds
+        for its members that are not listed themselves.
+    delay_unit : str
+        Unit of the delays, such as "min".
+    also : mapping of str to Prices, optional
+        Prices of the same features in other currencies, by name; what is not listed there costs
+        nothing. Groups and everything else are those of this list.
 
     Examples
     --------
@@ -62,7 +75,10 @@ class Prices:
       - no price for 'fps'; add it (0 if it is free)
     """
 
-    __slots__ = ("_calls", "_evaluation", "_groups", "_own", "_shared", "_unit")
+    __slots__ = (
+        "_also", "_calls", "_delay_unit", "_delays", "_evaluation", "_groups", "_own", "_panels",
+        "_requires", "_shared", "_unit",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -73,6 +89,11 @@ class Prices:
         evaluation: float = 0.0,
         calls: Mapping[str, float] | None = None,
         unit: str = "",
+        requires: Mapping[Any, Sequence[str | int]] | None = None,
+        panels: Sequence[str] = (),
+        delays: Mapping[Any, float] | None = None,
+        delay_unit: str = "",
+        also: Mapping[str, Prices] | None = None,
     ) -> None:
         problems: list[str] = []
         self._own: dict[Any, Any] | tuple[Any, ...] | None = None
@@ -83,17 +104,21 @@ class Prices:
         elif own is not None:
             remedy = "pass a mapping of feature to price, or one price per column"
             problems.append(f"{own!r} is not a price list; {remedy}; Prices.read reads a file")
-        self._groups: dict[Any, tuple[Any, ...]] = {}
-        for name, members in _read_mapping("groups", groups, problems).items():
-            self._groups[name] = ()
-            if isinstance(members, str | bytes) or not isinstance(members, Iterable):
-                problems.append(f"group {name!r}: {members!r} is not a list of features")
-            else:
-                self._groups[name] = tuple(_plain(member) for member in members)
+        self._groups = _read_lists("groups", "group", groups, problems)
         self._shared = _read_prices("shared", shared, problems)
         self._evaluation = as_float(evaluation)
         self._calls = _read_prices("calls", calls, problems)
         self._unit = unit
+        self._requires = _read_lists("requires", "requires of", requires, problems)
+        self._panels = _read_list("panels: ", panels, "groups", problems)
+        self._delays = _read_prices("delays", delays, problems)
+        self._delay_unit = delay_unit
+        self._also = _read_mapping("also", also, problems)
+        problems += [
+            f"also {name!r}: {each!r} is not a Prices"
+            for name, each in self._also.items()
+            if not isinstance(each, Prices)
+        ]
         raise_all(PriceError, "prices", problems)
 
     @classmethod
@@ -112,7 +137,9 @@ class Prices:
         PriceError
             If the file cannot be used; the message lists every problem.
         """
-        return cls(**read_list(path, unit))
+        arguments = read_list(path, unit)
+        others = arguments.pop("also", {})
+        return cls(**arguments, also={name: cls(**parts) for name, parts in others.items()})
 
     def bind(self, names: Sequence[str] | int) -> BoundPrices:
         """Check the prices against the columns of a table and return them as arrays.
@@ -163,6 +190,31 @@ class Prices:
         """Unit of the prices."""
         return self._unit
 
+    @property
+    def requires(self) -> Mapping[Any, tuple[Any, ...]]:
+        """What must be bought before each feature or group that requires something."""
+        return MappingProxyType(self._requires)
+
+    @property
+    def panels(self) -> tuple[Any, ...]:
+        """Groups that are only sold whole."""
+        return self._panels
+
+    @property
+    def delays(self) -> Mapping[Any, Any]:
+        """How long one waits for each feature or group that takes time."""
+        return MappingProxyType(self._delays)
+
+    @property
+    def delay_unit(self) -> Any:
+        """Unit of the delays."""
+        return self._delay_unit
+
+    @property
+    def also(self) -> Mapping[Any, Prices]:
+        """Price lists in other currencies, by name."""
+        return MappingProxyType(self._also)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Prices):
             return NotImplemented
@@ -172,7 +224,10 @@ class Prices:
 
     def __repr__(self) -> str:
         given = [] if self._own is None else [_brief(self._own)]
-        for name in ("groups", "shared", "evaluation", "calls", "unit"):
+        for name in (
+            "groups", "shared", "evaluation", "calls", "unit", "requires", "panels", "delays",
+            "delay_unit", "also",
+        ):  # fmt: skip
             if value := getattr(self, f"_{name}"):
                 given.append(f"{name}={_brief(value)}")
         return f"Prices({', '.join(given)})"
@@ -186,6 +241,25 @@ def _read_mapping(what: str, mapping: Any, problems: list[str]) -> dict[Any, Any
         problems.append(f"{what}: {mapping!r} is not a mapping")
         return {}
     return {_plain(key): mapping[key] for key in mapping.keys()}  # noqa: SIM118 (a pandas Series)
+
+
+def _read_lists(
+    what: str, entry: str, mapping: Any, problems: list[str]
+) -> dict[Any, tuple[Any, ...]]:
+    """Copy a mapping to lists of features."""
+    read = _read_mapping(what, mapping, problems)
+    return {
+        key: _read_list(f"{entry} {key!r}: ", features, "features", problems)
+        for key, features in read.items()
+    }
+
+
+def _read_list(where: str, values: Any, of: str, problems: list[str]) -> tuple[Any, ...]:
+    """Copy a list of features or groups; note a problem if it is not one."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        problems.append(f"{where}{values!r} is not a list of {of}")
+        return ()
+    return tuple(_plain(value) for value in values)
 
 
 def _read_prices(what: str, mapping: Any, problems: list[str]) -> dict[Any, Any]:

@@ -12,11 +12,19 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from thrifty.costs import Prices
-from thrifty.errors import DataError
-from thrifty.frontier.choice import check_budget, choose
+from thrifty.errors import BudgetError, DataError
+from thrifty.frontier.choice import choose
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.frontier.race import LearnerResult, race
 from thrifty.frontier.scoring import find_metric
+from thrifty.frontier.several_budgets import (
+    Spending,
+    choose_within,
+    main_amount,
+    one_price,
+    read_amounts,
+    within_caps,
+)
 from thrifty.frontier.splits import split_rows
 from thrifty.frontier.tasks import learners_named
 from thrifty.frontier.tracing import check_learners
@@ -36,8 +44,8 @@ class BudgetEstimator(PricedEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "prices": [Prices, None],
-        "budget": [Real, None],
-        "cap": [Real, None],
+        "budget": [Real, Mapping, None],
+        "cap": [Real, Mapping, None],
         "scoring": [str, None],
         "learners": [StrOptions({"auto"}), "array-like", Mapping],
         "confidence": [Interval(Real, 0, 1, closed="neither"), None],
@@ -52,14 +60,17 @@ class BudgetEstimator(PricedEstimator):
     validation_: ValidationSet
     """The rows that the curve was measured on."""
 
+    # The rows on which points are measured in other currencies, if there are several budgets.
+    _spending: Spending | None = None
+
     learner_results_: tuple[LearnerResult, ...]
     """What became of each learner in the race."""
 
     def __init__(
         self,
         prices: Prices | None = None,
-        budget: float | None = None,
-        cap: float | None = None,
+        budget: float | Mapping[str, float] | None = None,
+        cap: float | Mapping[str, float] | None = None,
         scoring: str | None = None,
         learners: str | Sequence[Any] | Mapping[str, Any] = "auto",
         confidence: float | None = 0.95,
@@ -84,8 +95,28 @@ class BudgetEstimator(PricedEstimator):
         assert chosen is not None
         return chosen
 
-    def at_budget(self, budget: float | None) -> Self:
+    @property
+    def main_budget(self) -> float | None:
+        """The budget in the main currency; None if there is none."""
+        return main_amount(self.budget, self.prices.unit if self.prices else "")
+
+    @property
+    def main_cap(self) -> float | None:
+        """The cap in the main currency; None if there is none."""
+        return main_amount(self.cap, self.prices.unit if self.prices else "")
+
+    @property
+    def has_several_budgets(self) -> bool:
+        """Whether there are budgets of more than the main currency: they need held-out rows."""
+        if not isinstance(self.budget, Mapping):
+            return False
+        return len(self.budget) > (self.main_budget is not None)
+
+    def at_budget(self, budget: float | Mapping[str, float] | None) -> Self:
         """Return a copy that uses another budget: it chooses again, without training.
+
+        Budgets of other currencies, and of the latency, need an estimator that was fitted with
+        several budgets.
 
         Raises
         ------
@@ -110,23 +141,32 @@ class BudgetEstimator(PricedEstimator):
         If all learners cross-fit, all rows are trained on, and points are measured on the same rows
         by models that have not seen them. Otherwise a validation set is held out.
         """
-        if self.budget is not None:
-            check_budget(self.budget)
-        cap = None if self.cap is None else check_budget(self.cap, "cap")
+        budgets = read_amounts(self.budget, whole.prices)
+        caps = read_amounts(self.cap, whole.prices, "cap")
         metric = find_metric(self.scoring, whole.task)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         learners = self.candidates(whole.task)
+        if (one := one_price(whole.prices, budgets, caps)) is not None:
+            settings = dict(zip(("prices", "cap"), one, strict=True))
+            for learner in learners.values():
+                taken = learner.get_params(deep=False)
+                learner.set_params(**{name: settings[name] for name in settings if name in taken})
         train, held_out = whole, None
         if validation is not None:
             held_out = self._read_validation(validation, whole)
-        elif not all(getattr(learner, "cross_fits", False) for learner in learners.values()):
+        elif self.has_several_budgets or not all(
+            getattr(learner, "cross_fits", False) for learner in learners.values()
+        ):
             rows, held_rows = split_rows(whole.task, whole.y, whole.groups, SHARE, rng)
             train = whole.sample(rows)
             held_out = whole.hold_out(held_rows, train.schema)
         curve, self.learner_results_ = race(learners, train, held_out, metric, self.time_limit, rng)
         first = next(iter(learners.values()))
         self.validation_ = first.evidence(train) if held_out is None else held_out
-        curve = curve if cap is None else curve.within(cap)
+        if self.has_several_budgets:
+            self._spending = Spending(self.prices, self.validation_, train)
+            curve = self._spending.main(curve)
+        curve = within_caps(curve, caps)
         chosen = self._choose(curve, self.budget)
         self.frontier_ = curve.with_chosen(chosen)
         self._predictor = chosen.model
@@ -153,7 +193,7 @@ class BudgetEstimator(PricedEstimator):
             if isinstance(self.learners, str):
                 settings |= {"effort": self.effort, "time_limit": self.time_limit}
             if self.cap is not None:
-                settings["cap"] = self.cap
+                settings["cap"] = self.main_cap
             # Thrifty's own learners get rows that are weighted by class already.
             class_weight = getattr(self, "class_weight", None)
             if class_weight is not None and not isinstance(learner, PricedEstimator):
@@ -164,12 +204,24 @@ class BudgetEstimator(PricedEstimator):
             candidates[str(name)] = clone(learner).set_params(**fitting)
         return candidates
 
-    def _choose(self, curve: Curve, budget: float | None) -> CurvePoint:
-        if budget is None:  # money is no object
-            budget = max(point.ceiling for point in curve.points)
-        return choose(curve, budget, self.confidence)
+    def _choose(self, curve: Curve, budget: float | Mapping[str, float] | None) -> CurvePoint:
+        """Choose the best point within one budget, or within several."""
+        prices = curve.points[0].model.prices
+        budgets = read_amounts(budget, prices)
+        main, *_ = prices.currencies
+        if budgets.keys() <= {main}:
+            # Without a budget, money is no object.
+            most = max(point.ceiling for point in curve.points)
+            return choose(curve, budgets.get(main, most), self.confidence)
+        if self._spending is None:
+            raise BudgetError(
+                f"budget: points are measured in {main} only; fit with a budget of "
+                f"{', '.join(budgets)} first"
+            )
+        curves = {name: self._spending.measure(curve, name) for name in budgets if name != main}
+        return choose_within(curve, {main: curve, **curves}, budgets, self.confidence)
 
-    def _with_point(self, point: CurvePoint, budget: float | None) -> Self:
+    def _with_point(self, point: CurvePoint, budget: float | Mapping[str, float] | None) -> Self:
         """Return a copy of this estimator that uses another point of its curve."""
         other = copy.copy(self)
         other.budget = budget

@@ -31,10 +31,11 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     ----------
     prices : Prices, optional
         What features cost; one unit each by default.
-    budget : float, optional
-        Largest mean bill. By default money is no object.
-    cap : float, optional
-        Largest bill of any single example.
+    budget : float or mapping of str to float, optional
+        Largest mean bill. By default money is no object. A mapping has a budget for each of several
+        currencies of the prices, and for the ``"latency"`` if they have delays: all of them hold.
+    cap : float or mapping of str to float, optional
+        Largest bill of any single example; a mapping likewise.
     scoring : {"accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"}, optional
         The metric; accuracy by default.
     learners : "auto", sequence or mapping of estimators
@@ -90,8 +91,8 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     def __init__(
         self,
         prices: Prices | None = None,
-        budget: float | None = None,
-        cap: float | None = None,
+        budget: float | Mapping[str, float] | None = None,
+        cap: float | Mapping[str, float] | None = None,
         scoring: str | None = None,
         learners: str | Sequence[Any] | Mapping[str, Any] = "auto",
         confidence: float | None = 0.95,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -221,7 +221,9 @@ def fit_budget(
         whole = _read(name, X, y, qid, groups, settings.get("prices"))
     estimator: Any = ESTIMATORS[name](random_state=random_state, **settings)
     parts = split_table(whole, share, random_state)
-    sets = parts.suited_to(estimator.candidates(name).values(), whole)
+    sets = parts
+    if not estimator.has_several_budgets:
+        sets = parts.suited_to(estimator.candidates(name).values(), whole)
     try:
         estimator.fit(sets.train, None, validation=None if sets.cross_fitted else sets.validation)
     except DataError as error:
@@ -233,7 +235,8 @@ def fit_budget(
     test = parts.test.encode_by(estimator.point_.model.schema)
     outputs = ValidationOutputs.of(estimator.point_.model, test.X)
     result = TestResult(float(outputs.bills.mean()), metric.value(outputs.scores, test))
-    spendable = estimator.point_.bill if estimator.budget is None else estimator.budget
+    budget = estimator.main_budget
+    spendable = estimator.point_.bill if budget is None else budget
     sets = replace(sets, test=test)
     plain = LEARNERS[name]["greedy-miser"](random_state=random_state)
     data = _digest(whole)
@@ -292,12 +295,12 @@ def _with_provenance(
     sizes: dict[str, int],
 ) -> Predictor:
     """Return the chosen model with a record of where it comes from."""
-    point = estimator.point_
+    point, budget = estimator.point_, estimator.budget
     model = point.model
     origin = {
         "task": task,
         "learner": point.learner,
-        "budget": estimator.budget,
+        "budget": dict(budget) if isinstance(budget, Mapping) else budget,
         "seed": seed,
         "rows": sizes,
         "data": data,

@@ -39,6 +39,8 @@ __all__ = [
 ]
 
 PRICES = ("own", "groups", "shared", "evaluation", "calls", "unit")
+# Parts of a price list that count only if they are given: folders of earlier versions stay valid.
+OPTIONAL_PRICES = ("requires", "panels", "delays", "delay_unit", "also")
 ADDRESS = re.compile(r" at 0x[0-9a-f]+", re.IGNORECASE)
 
 
@@ -71,7 +73,11 @@ def plain_settings(value: Any) -> Any:
         return {"class": "RandomState", "state": plain_settings(value.get_state(legacy=False))}
     name = {"class": f"{type(value).__module__}.{type(value).__qualname__}"}
     if isinstance(value, Prices):
-        return {**name, **{part: plain_settings(getattr(value, part)) for part in PRICES}}
+        given = [part for part in OPTIONAL_PRICES if getattr(value, part)]
+        return {
+            **name,
+            **{part: plain_settings(getattr(value, part)) for part in (*PRICES, *given)},
+        }
     if hasattr(value, "get_params"):
         parameters = value.get_params(deep=False)
         return {**name, **{key: plain_settings(each) for key, each in parameters.items()}}

@@ -79,6 +79,14 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the bill of each row, (n,)."""
         return self.predictor_.bill(self._checked(X))
 
+    def bills(self, X: Any) -> dict[str, NDArray[np.float64]]:
+        """Return the bill of each row in each currency, by name, the main one first."""
+        return self.predictor_.bills(self._checked(X))
+
+    def latency(self, X: Any) -> NDArray[np.float64]:
+        """Return how long each row waits for its features, (n,), if the prices have delays."""
+        return self.predictor_.latency(self._checked(X))
+
     def walk(self, known: Mapping[Any, Any] | None = None) -> NamedWalk:
         """Start the walk of one example, which asks for the features that it needs."""
         return self.predictor_.walk(known)

@@ -135,6 +135,11 @@ class Average(Frozen):
         """The features that every row buys, (n_features,)."""
         return self.reads
 
+    @property
+    def asks_at_once(self) -> bool:
+        """True: every row buys the same features, in one round."""
+        return True
+
     def evaluations(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
         """Return the evaluations of each row, (n,): the most that the parts can take together."""
         return np.full(len(X), self.most_evaluations, dtype=np.int64)

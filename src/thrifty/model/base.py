@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BundleError
 from thrifty.model.path_bounds import PathBounds
+from thrifty.model.rounds import Path, Round
 
 __all__ = [
     "Bill",
@@ -127,6 +128,19 @@ class Frozen(ABC):
         """Return a bound on the bill of any row that has bought some features (d,) before."""
         bounds = self.path_bounds()
         return float(bill(bounds.used | bought, bounds.evaluations).max())
+
+    @property
+    def asks_at_once(self) -> bool:
+        """Whether every row asks for all of `support` in one round, whatever it holds."""
+        return not self.support.any()
+
+    def rounds(self, X: NDArray[np.floating]) -> Iterator[Round] | None:
+        """Return in which rounds rows ask for features; None if only their walks can tell."""
+        return iter([Round(np.arange(len(X)), self.support)]) if self.asks_at_once else None
+
+    def longest_paths(self) -> list[Path] | None:
+        """Return the rounds of all paths that no other path goes beyond; None if not known."""
+        return [[self.support]] if self.asks_at_once else None
 
     @abstractmethod
     def walk(self, price: Price | None = None) -> Walk:

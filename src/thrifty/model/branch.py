@@ -20,6 +20,7 @@ from thrifty.model.base import Bill, Frozen, Price, Walk, pack, sealed, unpack
 from thrifty.model.file_checks import entry_problems, layout_problems, prior_problems
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.relay import RelayWalk
+from thrifty.model.rounds import MAX_PATHS, Path, Round
 
 __all__ = ["Branch", "BranchWalk"]
 
@@ -184,6 +185,22 @@ class Branch(Frozen):
         bought[self.feature] = True
         return max(side.largest_bill(bill, bought) for side in (self.left, self.right))
 
+    def rounds(self, X: NDArray[np.floating]) -> Iterator[Round] | None:
+        """Return the round of the split, then those of each side; None if only walks can tell."""
+        if any(side.rounds(X[:0]) is None for side in (self.left, self.right)):
+            return None
+        return self._rounds(X)
+
+    def longest_paths(self) -> list[Path] | None:
+        """Return the paths of both sides, after the split; None if only walks can tell."""
+        paths: list[Path] = []
+        for side in (self.left, self.right):
+            further = side.longest_paths()
+            if further is None or len(paths) + len(further) > MAX_PATHS:
+                return None
+            paths += [[self._is_split, *path] for path in further]
+        return paths
+
     def walk(self, price: Price | None = None) -> BranchWalk:
         """Start one example; it asks for the feature of the split, then for what its side needs."""
         return BranchWalk(self, price)
@@ -215,6 +232,19 @@ class Branch(Frozen):
             missing_left=plain["missing_left"],
             **own,
         )
+
+    def _rounds(self, X: NDArray[np.floating]) -> Iterator[Round]:
+        """Yield the round of the split, then those of each side."""
+        yield Round(np.arange(len(X)), self._is_split)
+        left = self.goes_left(X)
+        for side, rows in ((self.left, np.flatnonzero(left)), (self.right, np.flatnonzero(~left))):
+            for each in side.rounds(X[rows]) or ():
+                yield each.of(rows)
+
+    @cached_property
+    def _is_split(self) -> NDArray[np.bool_]:
+        """Which feature is split on, (n_features,)."""
+        return np.asarray(np.arange(self.n_features) == self.feature)
 
     @cached_property
     def _code_set(self) -> frozenset[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, sealed, unpack
 from thrifty.model.path_bounds import PathBounds, all_of
 from thrifty.model.relay import RelayWalk
+from thrifty.model.rounds import MAX_PATHS, Path, Round
 
 __all__ = ["Stages", "StagesWalk", "class_uncertainty"]
 
@@ -184,6 +185,23 @@ class Stages(Frozen):
         """Return what single rows use at most: a path through each model within reach."""
         return all_of(model.path_bounds() for model in self._reachable())
 
+    def rounds(self, X: NDArray[np.floating]) -> Iterator[Round] | None:
+        """Return the rounds of each rung that a row visits; None if only walks can tell."""
+        models = [model for rung in self._askers for model in rung]
+        if any(model.rounds(X[:0]) is None for model in models):
+            return None
+        return self._rounds(X)
+
+    def longest_paths(self) -> list[Path] | None:
+        """Return the rounds of rows that climb to the top; None if only walks can tell."""
+        paths: list[Path] = [[]]
+        for model in (model for rung in self._askers for model in rung):
+            further = model.longest_paths()
+            if further is None or len(paths) * len(further) > MAX_PATHS:
+                return None
+            paths = [[*before, *after] for before in paths for after in further]
+        return paths
+
     def walk(self, price: Price | None = None) -> StagesWalk:
         """Start one example; it requests what its current rung needs."""
         return StagesWalk(self, price)
@@ -239,6 +257,28 @@ class Stages(Frozen):
             rows = rows[climbs]
             if not len(rows):
                 return
+
+    def _rounds(self, X: NDArray[np.floating]) -> Iterator[Round]:
+        """Yield the rounds rung by rung."""
+        for visit in self._climb(X):
+            for model in self._askers[visit.rung]:
+                for each in model.rounds(_take(X, visit.rows)) or ():
+                    yield each.of(visit.rows)
+
+    @cached_property
+    def _askers(self) -> list[list[Frozen]]:
+        """The models of each rung within reach that may ask for what a row does not have yet."""
+        askers: list[list[Frozen]] = []
+        had = np.zeros(self.n_features, dtype=bool)
+        for rung, threshold in enumerate(self.thresholds):
+            visited = self.visited(rung)
+            askers.append([model for model in visited[:1] if (model.support & ~had).any()])
+            if self.rungs[rung].asks_at_once:
+                had |= self.rungs[rung].support
+            askers[-1] += [model for model in visited[1:] if (model.support & ~had).any()]
+            if threshold == np.inf:
+                break
+        return askers
 
     def _compares(self, rung: int) -> bool:
         """Return whether the uncertainty decides if a row goes on from `rung`."""

@@ -14,9 +14,11 @@ from thrifty import __version__
 from thrifty.bundle import Predictor
 from thrifty.frontier import BudgetFit, CurvePoint
 from thrifty.frontier.scoring import find_metric
+from thrifty.frontier.several_budgets import read_amounts
 from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.point import ValidationOutputs
 from thrifty.report.predictions import prediction_facts
+from thrifty.report.spending import spending_facts
 from thrifty.report.words import assumptions, headline, summary
 
 __all__ = ["fit_facts", "predictor_facts"]
@@ -69,6 +71,8 @@ def fit_facts(
     estimator, chosen, best = found.estimator, found.chosen, found.curve.frontier
     # The choice may fall on a dominated point: see `thrifty.frontier.choice`.
     listed = [*best, *(() if chosen in best else (chosen,))]
+    main_budget = estimator.main_budget
+    budgets = read_amounts(estimator.budget, found.predictor.prices)
     return {
         "title": title,
         "headline": headline(found),
@@ -78,9 +82,9 @@ def fit_facts(
             "task": found.task,
             "inferred": found.guessed,
             "metric": found.curve.scoring,
-            "budget": estimator.budget,
+            "budget": estimator.main_budget,
             "quality": found.target_quality,
-            "cap": estimator.cap,
+            "cap": estimator.main_cap,
             "confidence": estimator.confidence,
             **_table_facts(found.predictor),
             "rows": found.sets.sizes,
@@ -99,7 +103,7 @@ def fit_facts(
                 **_point(point),
                 "knob": dict(point.knob),
                 "features": int(point.model.model.support.sum()),
-                "within": estimator.budget is None or point.bill <= estimator.budget,
+                "within": main_budget is None or point.bill <= main_budget,
                 "chosen": point is chosen,
                 "dominated": point not in best,
             }
@@ -108,6 +112,7 @@ def fit_facts(
         "points": [_point(point) for point in found.curve.points],
         "learners": [asdict(result) for result in estimator.learner_results_],
         **prediction_facts(found.predictor, found.test),
+        **spending_facts(found.predictor, found.test.X, budgets),
         "provenance": _provenance(found.predictor, found.seed, found.data),
         "assumptions": assumptions(found, note),
     }
@@ -159,6 +164,7 @@ def predictor_facts(
             "rows": {"test": len(rows)},
         },
         **prediction_facts(predictor, rows),
+        **spending_facts(predictor, rows.X),
         "provenance": _provenance(predictor, origin.get("seed"), origin.get("data")),
         "assumptions": ["New data is assumed to come from the same distribution as these rows."],
     }

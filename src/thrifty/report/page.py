@@ -14,6 +14,7 @@ from typing import Any
 
 from thrifty.costs.money import money
 from thrifty.files import write_whole
+from thrifty.report.spending import spending_sentences
 from thrifty.report.words import format_mean, format_number
 
 __all__ = ["calibration_chart", "frontier_chart", "render_page", "write_page"]
@@ -81,6 +82,7 @@ def render_page(facts: dict[str, Any]) -> str:
         frontier_chart=Markup(frontier_chart(facts)) if "frontier" in facts else "",
         calibration_chart=Markup(calibration_chart(facts)) if facts["calibration"] else "",
         max_features=MAX_FEATURES_LISTED,
+        spending=spending_sentences(facts),
     )
 
 

@@ -81,8 +81,8 @@ def assumptions(found: BudgetFit, note: str) -> list[str]:
         "is the best of many there, so its validation quality is optimistic. The test set was "
         "used neither for training nor for model selection.",
     ]
-    if estimator.cap is not None:
-        items.append(f"No example can cost more than the cap, {money(estimator.cap, unit)}.")
+    if estimator.main_cap is not None:
+        items.append(f"No example can cost more than the cap, {money(estimator.main_cap, unit)}.")
     if estimator.budget is not None:
         items.append(
             "The budget holds for the mean bill on the validation set, without a safety margin "
@@ -91,12 +91,13 @@ def assumptions(found: BudgetFit, note: str) -> list[str]:
             else f"With {100 * estimator.confidence:g}% confidence, the mean bill of new examples "
             "drawn like the validation set is within the budget."
         )
-        if estimator.cap is None:
+        if estimator.main_cap is None:
             items.append("The budget limits the mean bill; a single example may cost more.")
-        if found.test_result.bill > estimator.budget:
+        budget = estimator.main_budget
+        if budget is not None and found.test_result.bill > budget:
             items.append(
                 f"On the test set the mean bill is {format_mean(found.test_result.bill, unit)}, "
-                f"above the budget of {money(estimator.budget, unit)}."
+                f"above the budget of {money(budget, unit)}."
             )
     items.append("A missing value was requested, paid for, and came back empty.")
     if found.guessed:

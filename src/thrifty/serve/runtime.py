@@ -81,8 +81,9 @@ def _affordable(predictor: Predictor, walk: NamedWalk, cap: float) -> tuple[Feat
     index = predictor.schema.index
     wanted: list[Feature] = []
     bill, bought = walk.receipt.total, {index(name) for name in walk.told}
+    free = {index(name) for name in (*walk.known, *walk.skipped)}
     for feature in walk.asks:
-        price = predictor.prices.marginal(index(feature), bought)
+        price = predictor.prices.marginal(index(feature), bought, free)
         if bill + price <= cap:
             wanted.append(feature)
             bought.add(index(feature))

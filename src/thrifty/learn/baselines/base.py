@@ -187,7 +187,7 @@ def standalone_prices(prices: BoundPrices) -> Floats:
     >>> standalone_prices(Prices([1, 3, 1], groups={"lab": [1, 2]}, shared={"lab": 2}).bind(3))
     array([1., 5., 3.])
     """
-    return np.asarray(prices.own + np.append(prices.shared, 0.0)[prices.group])
+    return prices.first_prices
 
 
 def penalty_grid(largest: float, n_penalties: int = N_PENALTIES) -> list[float]:

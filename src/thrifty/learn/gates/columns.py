@@ -67,7 +67,7 @@ class GateColumns:
         if expensive.frozen is not None:
             return cls(call, schema, schema, prices, expensive.frozen, None)
         assert train.classes is not None
-        d, k, groups = len(schema), train.n_classes, len(prices.shared)
+        d, k = len(schema), train.n_classes
         names: list[Any] = list(range(d, d + k))
         if schema.named:
             names = [f"{call.name}: {label}" for label in train.classes.tolist()]
@@ -77,14 +77,8 @@ class GateColumns:
         if call.name in prices.group_names:
             raise DataError(f"call {call.name!r}: the prices have a group of that name already")
         wide = Schema((*schema.columns, *(Column(name) for name in names)), schema.named)
-        wide_prices = replace(
-            prices,
-            names=(*(prices.names or ()), *names) if schema.named else None,
-            own=np.append(prices.own, np.zeros(k)),
-            group=np.append(prices.group, np.full(k, groups)),
-            shared=np.append(prices.shared, call.price),
-            group_names=(*prices.group_names, call.name),
-        )
+        wide_names = (*(prices.names or ()), *names) if schema.named else None
+        wide_prices = prices.with_group(wide_names, k, call.name, call.price)
         needs = range(d) if call.needs is None else map(schema.index, call.needs)
         result = CallResult.of(np.arange(d, d + k), sorted(needs), d + k)
         return cls(call, schema, wide, wide_prices, result, result)

@@ -3,7 +3,9 @@
 Backward, the usual way (`drop_features`): a boosted model on the features of one rung shows what
 each of them gains. What gains least per unit of price is dropped, and the next rung is fitted
 without it. A feature saves its own price. A group with a shared price saves that only if all its
-members go, so the group as a whole is a candidate too.
+members go, so the group as a whole is a candidate too. What comes along with a feature, because it
+is required or in the same panel, is bought in any case: so a rung reads it, and what is dropped
+takes along all that cannot be had without it.
 
 Forward, if everything for sale is a few groups (`order_groups`). Groups often carry the same
 information at different prices. In a model on all of them the expensive group may have the larger
@@ -61,8 +63,7 @@ def price_ratio(prices: BoundPrices, n_rungs: int) -> float:
     >>> price_ratio(Prices([1.0, 3.0, 12.0]).bind(3), n_rungs=4)  # 16, 8, 4, 2, 1
     0.5
     """
-    single = prices.own + np.append(prices.shared, 0.0)[prices.group]
-    least = single[single > 0].min(initial=np.inf)
+    least = prices.first_prices[prices.first_prices > 0].min(initial=np.inf)
     return float((least / prices.full) ** (1.0 / n_rungs)) if least < prices.full else 0.5
 
 
@@ -95,15 +96,18 @@ def drop_features(
     >>> drop_features(np.arange(3), np.array([5.0, 2.0, 9.0]), prices, 0.5)  # 9 / 8 is the least
     array([0, 1])
     """
-    left = features[gain[features] > 0]
+    left = prices.close(features[gain[features] > 0])
     full_price = price_of(features, prices)
     while price_of(left, prices) > ratio * full_price:
-        candidates = [(np.array([j]), float(prices.own[j])) for j in left[prices.own[left] > 0]]
+        candidates = []
+        for j in left[prices.own[left] > 0]:
+            dropped = _dependents(left, np.array([j]), prices)
+            candidates.append((dropped, float(prices.own[dropped].sum())))
         for group in np.unique(prices.group[left]):
             if group >= 0 and prices.shared[group] > 0:
-                members = left[prices.group[left] == group]
-                saved = float(prices.shared[group] + prices.own[members].sum())
-                candidates.append((members, saved))
+                dropped = _dependents(left, left[prices.group[left] == group], prices)
+                saved = float(prices.shared[group] + prices.own[dropped].sum())
+                candidates.append((dropped, saved))
         gain_per_price = [gain[dropped].sum() / saved for dropped, saved in candidates]
         worst, _ = candidates[int(np.argmin(gain_per_price))]
         rest = np.setdiff1d(left, worst)
@@ -222,20 +226,33 @@ def thin_sets(
     return [sets[0], *kept[::-1]]
 
 
+def _dependents(
+    features: NDArray[np.int64], dropped: NDArray[np.int64], prices: BoundPrices
+) -> NDArray[np.int64]:
+    """Return those of `features` that are dropped, or cannot be had without what is dropped."""
+    if prices.structure is None:
+        return dropped
+    lost = sorted(prices.structure.dependents(dropped.tolist()))
+    return np.intersect1d(features, np.array(lost, dtype=np.int64))
+
+
 def _buy_in_turn(
     bought: NDArray[np.int64],
     candidates: list[NDArray[np.int64]],
     prices: BoundPrices,
     loss_of: Callable[[NDArray[np.int64]], float],
 ) -> list[NDArray[np.int64]]:
-    """Buy the best candidate for its price, again and again; return what is bought each time."""
+    """Buy the best candidate for its price, again and again; return what is bought each time.
+
+    What a candidate requires is bought with it.
+    """
     loss, order = loss_of(bought), [bought]
     while candidates:
-        sets = [np.union1d(bought, each) for each in candidates]
+        sets = [prices.close(np.union1d(bought, each)) for each in candidates]
         losses = [loss_of(each) for each in sets]
         added = [price_of(each, prices) - price_of(bought, prices) for each in sets]
         best = int(np.argmax((loss - np.array(losses)) / np.maximum(added, TINY_PRICE)))
         bought, loss = sets[best], losses[best]
         order.append(bought)
-        candidates = candidates[:best] + candidates[best + 1 :]
+        candidates = [each for each in candidates if not np.isin(each, bought).all()]
     return order

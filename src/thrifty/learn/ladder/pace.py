@@ -141,7 +141,7 @@ class Descent:
         """Return the price of the cheapest feature, as a share of the price of all of these."""
         whole = price_of(features, self.prices)
         prices = self.prices
-        single = (prices.own + np.append(prices.shared, 0.0)[prices.group])[features]
+        single = prices.first_prices[features]
         least = float(single[single > 0].min(initial=whole))
         return min(least / whole, 0.99)
 

@@ -184,9 +184,10 @@ def _fit(
     """Fit a policy wherever there is a ladder."""
     if isinstance(ladder, FittedBranches):
         feature = ladder.split.feature
+        before = bought | set(prices.close([feature]).tolist())
         parts = rows.split(ladder.split.goes_left(rows.X), feature)
         left, right = (
-            _fit(part, side, prices, cap, settings, n_cost_weights, random, bought | {feature})
+            _fit(part, side, prices, cap, settings, n_cost_weights, random, before)
             for part, side in zip(parts, (ladder.left, ladder.right), strict=True)
         )
         branches = replace(ladder, left=left.planner, right=right.planner)

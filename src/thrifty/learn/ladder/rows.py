@@ -153,11 +153,7 @@ class LadderRows:
 
     def split(self, goes_left: NDArray[np.bool_], feature: int) -> tuple[Self, Self]:
         """Divide the rows in two by a split on a feature, which is free from then on."""
-        own, shared = self.prices.own.copy(), self.prices.shared.copy()
-        own[feature] = 0.0
-        if self.prices.group[feature] >= 0:
-            shared[self.prices.group[feature]] = 0.0
-        prices = replace(self.prices, own=own, shared=shared)
+        prices = self.prices.after([feature])
         return self._take(goes_left, prices), self._take(~goes_left, prices)
 
     def _take(self, kept: NDArray[np.bool_], prices: BoundPrices) -> Self:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Self
 
 import numpy as np
@@ -23,6 +25,9 @@ class Items:
 
     A feature is an item by itself, but the features of a group that have no price of their own are
     one item: who pays for one has all of them. What costs nothing at all is known to every row.
+
+    A feature that requires others has their prices in its own. A row that has bought them already,
+    for themselves or for another feature, is charged less than that: plans are never below bills.
 
     Parameters
     ----------
@@ -62,7 +67,8 @@ class Items:
     @classmethod
     def of(cls, prices: BoundPrices, free: Bools | None = None) -> Self:
         """Derive the items from prices; `free` (d,) marks features that are known already."""
-        first_price = prices.own + np.append(prices.shared, 0.0)[prices.group]
+        full_own = prices.own + _required_prices(prices, free)
+        first_price = full_own + np.append(prices.shared, 0.0)[prices.group]
         known = first_price == 0 if free is None else free | (first_price == 0)
         item = np.full(len(known), -1, dtype=np.int64)
         own: list[float] = []
@@ -70,13 +76,16 @@ class Items:
         item_of_group: dict[int, int] = {}
         for j in np.flatnonzero(~known).tolist():
             g = int(prices.group[j])
-            if prices.own[j] == 0 and g in item_of_group:
+            comes_whole = full_own[j] == 0 or (
+                prices.structure is not None and len(prices.structure.mates(j)) > 1
+            )
+            if comes_whole and g in item_of_group:
                 item[j] = item_of_group[g]
                 continue
-            if prices.own[j] == 0:
+            if comes_whole:
                 item_of_group[g] = len(own)
             item[j] = len(own)
-            own.append(float(prices.own[j]))
+            own.append(float(full_own[j]))
             group.append(g)
         largest = float(first_price.max(initial=0.0))
         unit = float(np.ldexp(1.0, int(np.frexp(largest)[1]))) if largest > 0 else 1.0
@@ -113,3 +122,19 @@ class Items:
         """Return which features are at hand, (n, d), where items (n, m) are bought."""
         padded = np.hstack([bought, np.zeros((len(bought), 1), dtype=bool)])
         return np.asarray(padded[:, self.item] | self.known)
+
+
+def _required_prices(prices: BoundPrices, free: Bools | None) -> Floats:
+    """Return the price of all that each feature requires and is not free, (d,), rounded up."""
+    extra = np.zeros(len(prices.own))
+    if prices.structure is None:
+        return extra
+    at_hand = set() if free is None else set(np.flatnonzero(free).tolist())
+    for j in range(len(extra)):
+        required = sorted(prices.structure.closed([j], at_hand) - {j})
+        groups = sorted(set(prices.group[required].tolist()) - {-1, int(prices.group[j])})
+        terms = [*prices.own[required].tolist(), *prices.shared[groups].tolist()]
+        extra[j] = math.fsum(terms)
+        if Fraction(extra[j]) < sum(map(Fraction, terms)):
+            extra[j] = math.nextafter(extra[j], math.inf)
+    return extra

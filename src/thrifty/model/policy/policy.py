@@ -26,6 +26,7 @@ from thrifty.model.file_checks import entry_problems, layout_problems, shape_pro
 from thrifty.model.forest.forest import Forest
 from thrifty.model.policy.walk import PolicyWalk
 from thrifty.model.policy.wallets import Wallets
+from thrifty.model.rounds import Round
 
 __all__ = ["Policy", "Start", "Visit"]
 
@@ -262,6 +263,13 @@ class Policy(Frozen):
         nothing = np.zeros((1, self.n_features), dtype=bool)
         of_evaluations = float(bill(nothing, np.array([evaluations]))[0])
         return min(everything, float(spent + factor * self.cap + of_evaluations))
+
+    def rounds(self, X: NDArray[np.floating]) -> Iterator[Round]:
+        """Yield the known features, then the purchases of each step."""
+        yield Round(np.arange(len(X)), self.known)
+        for visit in self.run(X):
+            rows, item = self.buyers(visit)
+            yield Round(rows, self.reads[item])
 
     def walk(self, price: Price | None = None) -> PolicyWalk:
         """Start one example; it chooses by the prices of the policy and ignores `price`."""
