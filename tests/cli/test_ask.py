@@ -63,7 +63,7 @@ def test_a_missing_value_is_paid_for(run, model) -> None:
 def test_stop_ends_with_the_best_prediction_so_far(run, model) -> None:
     found = json.loads(run("ask", model, "--json", input="stop\n").stdout)
     assert found["prediction"] in ("yes", "no")
-    assert found["receipt"]["stopped"] == "stopped by the caller"
+    assert found["receipt"]["stopped"] == "stopped"
 
 
 def test_known_at_the_prompt_is_free(run, model) -> None:

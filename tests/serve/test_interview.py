@@ -84,7 +84,7 @@ def test_stopping_gives_the_best_so_far(predictor) -> None:
     interview.stop()
     assert interview.done and interview.question is None
     assert interview.best == best
-    assert interview.receipt.stopped == "stopped by the caller"
+    assert interview.receipt.stopped == "stopped"
     with pytest.raises(DataError, match="nothing left to ask"):
         interview.tell("1")
 

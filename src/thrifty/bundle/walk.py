@@ -1,106 +1,30 @@
-"""The walk of one example by name, and its receipt.
+"""The walk of one example by name.
 
 A walk asks for features by name, takes values as they are in a table and keeps track of what
 they cost. Passing one value takes a few microseconds, so `NamedWalk.tell` only fills
-dictionaries; names, answers and receipts are computed when they are read.
+dictionaries; names, answers, reasons and receipts are computed when they are read.
 """
 
 from __future__ import annotations
 
-import reprlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.bundle.reason import ENDS, Reason, explain
+from thrifty.bundle.receipt import Purchase, Receipt
 from thrifty.costs.bound import BoundPrices
-from thrifty.costs.money import money
 from thrifty.errors import DataError, raise_all
 
 if TYPE_CHECKING:
     from thrifty.bundle.predictor import Predictor
 
-__all__ = ["NamedWalk", "Purchase", "Receipt"]
+# Why a caller may stop a walk.
+STOPS = ("stopped", "cap", "budget", "source_failed")
 
-COMPLETE = "complete"
-
-
-@dataclass(frozen=True)
-class Purchase:
-    """One feature that the model used.
-
-    Parameters
-    ----------
-    feature : str or int
-    value : object
-        Its value, as it was passed to the walk.
-    price : float
-        Its own price, plus the shared price of its group if it is the first of the group; 0
-        unless `why` is "asked".
-    why : {"asked", "known", "skipped"}
-        Whether the walk asked for it, it was known before the walk, or it was skipped.
-    """
-
-    feature: str | int
-    value: Any
-    price: float
-    why: Literal["asked", "known", "skipped"]
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """What one walk has bought so far.
-
-    Parameters
-    ----------
-    purchases : tuple of Purchase
-        In the order in which the model used them.
-    evaluation : float
-        Price of the evaluations made.
-    total : float
-        The bill. For a complete walk that paid for all it used, it equals the bill of the batch
-        bit for bit.
-    unit : str
-        Unit of the prices.
-    stopped : str or None
-        Why the walk ended: ``"complete"`` if nothing was left to ask; None if it has not ended.
-    unread : tuple of str or int
-        Features whose values were passed but not used; they are not charged.
-
-    Examples
-    --------
-    >>> from thrifty.bundle import Purchase, Receipt
-    >>> purchases = (Purchase("age", 63, 1.0, "asked"), Purchase("sex", "m", 0.0, "known"))
-    >>> print(Receipt(purchases, 0.0, 1.0, "CAD", "complete", unread=("chol",)))
-    age = 63     1.00
-    sex = 'm'    0.00  known
-    total    CAD 1.00  complete
-    passed but not used, not charged: chol
-    """
-
-    purchases: tuple[Purchase, ...]
-    evaluation: float
-    total: float
-    unit: str
-    stopped: str | None = None
-    unread: tuple[str | int, ...] = ()
-
-    def __str__(self) -> str:
-        lines = []
-        for purchase in self.purchases:
-            what = f"{purchase.feature} = {reprlib.repr(purchase.value)}"
-            why: str = "" if purchase.why == "asked" else purchase.why
-            lines.append((what, money(purchase.price), why))
-        if self.evaluation:
-            lines.append(("evaluation", money(self.evaluation), ""))
-        lines.append(("total", money(self.total, self.unit), self.stopped or "not done yet"))
-        left, right = (max(len(line[i]) for line in lines) for i in (0, 1))
-        rows = [f"{what:{left}}  {price:>{right}}  {why}".rstrip() for what, price, why in lines]
-        if self.unread:
-            rows.append(f"passed but not used, not charged: {', '.join(map(str, self.unread))}")
-        return "\n".join(rows)
+__all__ = ["NamedWalk"]
 
 
 class NamedWalk:
@@ -135,6 +59,8 @@ class NamedWalk:
     >>> walk.tell({"age": 70})
     >>> walk.asks, walk.answer, walk.best
     (('chol',), None, 0.7)
+    >>> print(walk.why)
+    can still move the answer by up to 0.3
     >>> walk.stop("the laboratory is closed")
     >>> walk.answer
     0.7
@@ -144,6 +70,7 @@ class NamedWalk:
     """
 
     def __init__(self, predictor: Predictor, known: Mapping[Any, Any] | None = None) -> None:
+        self._predictor = predictor
         self._schema = predictor.schema
         self._prices = predictor.prices
         self._labels = predictor.labels
@@ -151,7 +78,8 @@ class NamedWalk:
         self._encoded: dict[int, float] = {}
         self._paid: set[int] = set()
         self._skipped: set[int] = set()
-        self._stopped: str | None = None
+        self._stopped: tuple[str, str] | None = None  # code and words, if it was stopped
+        self._reasons: dict[int, Reason] = {}  # those that were read
         self._asks: tuple[str | int, ...] | None = None  # None: to be computed
         self._quotes = _Quotes(predictor.prices, self._paid)
         self._walk = predictor.model.walk(self._quotes.__getitem__)
@@ -193,10 +121,20 @@ class NamedWalk:
         self._skipped.update(fresh)
         self._advance(fresh)
 
-    def stop(self, reason: str = "stopped by the caller") -> None:
-        """End the walk: the best answer so far becomes the answer."""
+    def stop(self, reason: str | None = None, code: str = "stopped") -> None:
+        """End the walk: the best answer so far becomes the answer.
+
+        Parameters
+        ----------
+        reason : str, optional
+            Why, in words; by default what the code means.
+        code : {"stopped", "cap", "budget", "source_failed"}
+            Why, as `Receipt.stopped` says it.
+        """
+        if code not in STOPS:
+            raise DataError(f"code: {code!r} is not one of {', '.join(STOPS)}")
         if not self.done:
-            self._stopped = reason
+            self._stopped = code, ENDS[code] if reason is None else reason
             self._asks = ()
 
     def price(self, feature: str | int) -> float:
@@ -213,12 +151,62 @@ class NamedWalk:
     def best(self) -> Any:
         """The best answer so far."""
         scores = self._walk.scores
-        return float(scores[0]) if self._labels is None else self._labels[int(scores.argmax())]
+        return float(scores[0]) if self._labels is None else self._labels[self._place(scores)]
 
     @property
     def scores(self) -> NDArray[np.float64]:
         """Scores of the best answer so far: class probabilities, or one value."""
         return self._walk.scores
+
+    @property
+    def probability(self) -> float | None:
+        """Probability of the best answer so far; None for a model that predicts values."""
+        scores = self._walk.scores
+        return None if self._labels is None else float(scores[self._place(scores)])
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % interval of the probability, or of the value, of the best answer so far.
+
+        It comes from labeled rows that had come as far, with a similar probability. None if the
+        model has no such evidence.
+        """
+        evidence, scores = self._predictor.evidence, self._walk.scores
+        if evidence is None:
+            return None
+        place = None if self._labels is None else self._place(scores)
+        return evidence.interval(self._bill(self._walk.touched), scores, self._is_over, place)
+
+    @property
+    def why(self) -> Reason | None:
+        """Why the walk asks for what it asks, and the next best; None when it is done.
+
+        The reasons that were read are on the receipt.
+        """
+        if self.done:
+            return None
+        walk, evidence = self._walk, self._predictor.evidence
+        bill = self._bill(walk.touched)
+        cell = None if evidence is None else evidence.find(bill, walk.scores, is_done=False)
+        names, is_class = self._schema.names, self._labels is not None
+        reason = explain(
+            walk.motive, cell, bill, names.__getitem__, self._price, self._prices.unit, is_class
+        )
+        self._reasons.update(dict.fromkeys(walk.motive.features, reason))
+        return reason
+
+    def largest_bill(self, features: Collection[str | int]) -> float:
+        """Return the most that the bill can be once these features are bought, whatever they hold.
+
+        All values passed so far count, and the evaluations: the most that the values can lead to.
+        """
+        new = [self._schema.index(feature) for feature in features]
+        evaluations: int | None = self._walk.evaluations
+        if self._prices.evaluation:
+            evaluations = self._walk.evaluations_after(new)
+            if evaluations is None:
+                evaluations = self._predictor.model.most_evaluations
+        return self._bill([*self._paid, *new], evaluations)
 
     @property
     def told(self) -> dict[str | int, Any]:
@@ -249,17 +237,21 @@ class NamedWalk:
                 bought.add(j)
             elif j in self._skipped:
                 why = "skipped"
-            purchases.append(Purchase(self._schema.names[j], self._raw[j], price, why))
-        charged = np.zeros((1, len(self._schema)), dtype=bool)
-        charged[0, list(bought)] = True
+            reason = self._reasons.get(j) if why == "asked" else None
+            purchases.append(Purchase(self._schema.names[j], self._raw[j], price, why, reason))
         evaluations = self._walk.evaluations
+        code, words = self._end
         return Receipt(
             purchases=tuple(purchases),
             evaluation=self._prices.evaluation * evaluations,
-            total=float(self._prices.bill(charged, evaluations)[0]),
+            total=self._bill(bought, evaluations),
             unit=self._prices.unit,
-            stopped=COMPLETE if self._stopped is None and self.done else self._stopped,
+            stopped=code,
             unread=tuple(self._by_name(self._paid.difference(touched))),
+            reason=words,
+            answer=self.best,
+            probability=self.probability,
+            interval=self.interval,
         )
 
     def __repr__(self) -> str:
@@ -296,6 +288,38 @@ class NamedWalk:
         if self._stopped is None:
             self._walk.tell(fresh)
             self._asks = None
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether the model itself asks for nothing more."""
+        return not self._walk.asks
+
+    @property
+    def _end(self) -> tuple[str | None, str]:
+        """Why the walk ended, as a code and in words; (None, "") if it has not."""
+        if self._stopped is not None:
+            return self._stopped
+        return (self._walk.end, ENDS[self._walk.end]) if self.done else (None, "")
+
+    def _place(self, scores: NDArray[np.float64]) -> int:
+        """Return the position of the class that is predicted."""
+        return int(scores.argmax())
+
+    def _price(self, features: Collection[int]) -> float:
+        """Return what some features would cost now, together."""
+        total, bought = 0.0, set(self._paid)
+        for j in features:
+            if j not in self._encoded:
+                total += self._prices.marginal(j, bought)
+                bought.add(j)
+        return total
+
+    def _bill(self, features: Collection[int], evaluations: int | None = None) -> float:
+        """Return the bill of some features; by default with the evaluations made so far."""
+        used = np.zeros((1, len(self._schema)), dtype=bool)
+        used[0, list(features)] = True
+        n = self._walk.evaluations if evaluations is None else evaluations
+        return float(self._prices.bill(used, n)[0])
 
     def _by_name(self, indices: Any) -> dict[str | int, Any]:
         """Return raw values by name, in the order in which they arrived."""
