@@ -200,9 +200,11 @@ def _factor(gain: float) -> str:
 
 
 def _percent(*shares: float) -> list[str]:
-    """Format shares, with a decimal if they would look the same without."""
-    digits = 0 if len({f"{share:.0%}" for share in shares}) == len(shares) else 1
-    return [f"{share:.{digits}%}" for share in shares]
+    """Format shares, with a decimal if they would look the same, or like nothing, without."""
+    texts = [f"{share:.0%}" for share in shares]
+    vanish = any(0 < share < 0.005 for share in shares)
+    alike = len(set(texts)) < len(texts)
+    return [f"{share:.1%}" for share in shares] if vanish or alike else texts
 
 
 def _number(*values: float) -> list[str]:

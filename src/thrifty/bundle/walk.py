@@ -17,6 +17,7 @@ from thrifty.bundle.reason import ENDS, Reason, explain
 from thrifty.bundle.receipt import Purchase, Receipt
 from thrifty.costs.bound import BoundPrices
 from thrifty.errors import DataError, raise_all
+from thrifty.model.motive import Motive
 
 if TYPE_CHECKING:
     from thrifty.bundle.predictor import Predictor
@@ -185,15 +186,23 @@ class NamedWalk:
         """
         if self.done:
             return None
-        walk, evidence = self._walk, self._predictor.evidence
+        walk, evidence, motive = self._walk, self._predictor.evidence, self._walk.motive
         bill = self._bill(walk.touched)
         cell = None if evidence is None else evidence.find(bill, walk.scores, is_done=False)
-        names, is_class = self._schema.names, self._labels is not None
-        reason = explain(
-            walk.motive, cell, bill, names.__getitem__, self._price, self._prices.unit, is_class
-        )
-        self._reasons.update(dict.fromkeys(walk.motive.features, reason))
-        return reason
+
+        def explained(each: Motive) -> Reason:
+            reason = explain(
+                each, cell, bill, self._schema.names.__getitem__, self._price, self._prices.unit,
+                is_class=self._labels is not None,
+            )  # fmt: skip
+            self._reasons.update(dict.fromkeys(each.features, reason))
+            return reason
+
+        asks = set(walk.asks)
+        for features, gain in motive.others:
+            if asks.issuperset(features):  # they are asked for at the same time
+                explained(motive._replace(features=features, gain=gain, others=()))
+        return explained(motive)
 
     def largest_bill(self, features: Collection[str | int]) -> float:
         """Return the most that the bill can be once these features are bought, whatever they hold.
