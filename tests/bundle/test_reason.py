@@ -212,7 +212,10 @@ def end_of(model, **values):
 def test_a_ladder_is_sure_below_its_top_and_complete_on_it():
     rungs = [reading([0], 0.95), reading([0, 1], 0.99)]
     assert end_of(Stages.of(rungs, thresholds=[0.1, np.inf]))[0] == "sure"
-    assert end_of(Stages.of(rungs, thresholds=[0.01, np.inf])) == ("complete", "complete")
+    assert end_of(Stages.of(rungs, thresholds=[0.01, np.inf])) == (
+        "complete",
+        "complete: nothing was left to ask",
+    )
 
 
 def test_a_ladder_that_is_cut_off_is_complete():

@@ -14,7 +14,7 @@ from thrifty.model.motive import Motive
 __all__ = ["ENDS", "NATURAL_ENDS", "Alternative", "Reason"]
 
 ENDS = {
-    "complete": "complete",
+    "complete": "complete: nothing was left to ask",
     "sure": "sure enough: it could have asked for more",
     "settled": "settled: nothing that is left could change the answer",
     "not_worth_it": "nothing that is left is worth its price",
