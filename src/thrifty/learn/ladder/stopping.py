@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from thrifty.bundle import States
 from thrifty.costs import BoundPrices
 from thrifty.learn.ladder.branching import Split
+from thrifty.learn.ladder.feature_order import price_of
 from thrifty.learn.ladder.rungs import Rung
 from thrifty.learn.point import ValidationOutputs
 from thrifty.model import Average, Branch, Forest, Frozen, Stages
@@ -214,12 +215,10 @@ class FittedLadder:
             return ValidationOutputs(scores, bills[stops])
 
         def passes() -> list[States]:
-            first, n = rungs[0].model, len(stops)
-            states = []
+            states, first = [], rungs[0].model
             if isinstance(first, Average):  # before it is bought, rows have the prior
-                before = np.isin(np.arange(len(self.prices.own)), sorted(self.bought))
-                bill = float(self.prices.bill(before[np.newaxis])[0])
-                states.append(States.alike(n, first.prior, bill))
+                bill = price_of(np.array(sorted(self.bought), dtype=np.int64), self.prices)
+                states.append(States.alike(len(stops), first.prior, bill))
             for place, rung in enumerate(rungs[:-1]):
                 rows = np.flatnonzero(stops > place)
                 states.append(States(rows, rung.scores[rows], np.full(len(rows), bills[place])))
@@ -276,8 +275,7 @@ class FittedBranches:
             return ValidationOutputs(*joined)
 
         def passes() -> list[States]:
-            before = np.isin(np.arange(len(self.prices.own)), sorted(self.bought))
-            bill = float(self.prices.bill(before[np.newaxis])[0])
+            bill = price_of(np.array(sorted(self.bought), dtype=np.int64), self.prices)
             states = [States.alike(len(self.goes_left), self.prior, bill)]
             for side, plan in ((self.goes_left, left), (~self.goes_left, right)):
                 rows = np.flatnonzero(side)
