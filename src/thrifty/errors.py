@@ -8,7 +8,8 @@ the same place.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 __all__ = [
     "BudgetError",
@@ -43,7 +44,32 @@ class BundleError(ThriftyError, ValueError):
 
 
 class SourceError(ThriftyError, RuntimeError):
-    """A feature could not be fetched."""
+    """A feature could not be fetched.
+
+    Nothing that was paid for is lost: the values are in `values`, and where an example was being
+    predicted, `walk` has read them and `receipt` says what they cost.
+
+    Parameters
+    ----------
+    message : str
+    values : mapping, optional
+        Values that were fetched, by feature.
+
+    Attributes
+    ----------
+    values : dict
+        Values that were fetched, by feature.
+    walk : thrifty.bundle.NamedWalk or None
+        The walk of the example, which can go on.
+    receipt : thrifty.bundle.Receipt or None
+        What it has bought so far.
+    """
+
+    def __init__(self, message: str, values: Mapping[Any, Any] | None = None) -> None:
+        super().__init__(message)
+        self.values: dict[Any, Any] = dict(values or {})
+        self.walk: Any = None
+        self.receipt: Any = None
 
 
 def raise_all(error: type[ThriftyError], heading: str, problems: Sequence[str]) -> None:

@@ -168,14 +168,14 @@ def test_a_stopped_walk_answers_with_the_best_so_far(predictor):
     walk.tell({"age": 63})
     walk.stop("out of time")
     assert (walk.asks, walk.done, walk.answer) == ((), True, "ill")
-    assert walk.receipt.stopped == "out of time"
+    assert (walk.receipt.stopped, walk.receipt.reason) == ("stopped", "out of time")
     assert walk.receipt.total == 1.01
 
 
 def test_a_reason_may_be_empty(predictor):
     walk = predictor.walk()
     walk.stop("")
-    assert walk.receipt.stopped == ""
+    assert (walk.receipt.stopped, walk.receipt.reason) == ("stopped", "")
 
 
 def test_a_value_that_comes_after_the_end_changes_nothing(predictor):
@@ -189,7 +189,8 @@ def test_a_value_that_comes_after_the_end_changes_nothing(predictor):
         assert (walk.answer, walk.receipt.total, walk.receipt.purchases) == before
         assert walk.receipt.unread == ("chol",)
         assert walk.asks == ()
-    assert stopped.receipt.stopped == "stopped by the caller"
+    assert stopped.receipt.stopped == "stopped"
+    assert stopped.receipt.reason == "stopped by the caller"
     assert complete.receipt.stopped == "complete"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thrifty.bundle import NamedWalk
-from thrifty.checks import LawError, law_known, law_rows_alone, law_walks
+from thrifty.checks import LawError, law_known, law_reasons, law_rows_alone, law_walks
 from thrifty.model import Forest
 from thrifty.model.forest.walk import ForestWalk
 from thrifty.model.links import apply_link
@@ -120,3 +120,41 @@ def test_walks_of_a_bent_class_are_otherwise_honest(bend_walk, numbers, frame) -
         law_known(bend_walk(), case)
         law_rows_alone(bend_walk(), case)
     assert np.isnan(numbers.table(numbers.test.values)[0]).all()
+
+
+def test_a_reason_that_changes_is_caught(bend_walk, numbers) -> None:
+    def motive(self):
+        self.reads = getattr(self, "reads", 0) + 1
+        return ForestWalk.motive.fget(self)._replace(gain=float(self.reads))
+
+    with pytest.raises(LawError, match="becomes"):
+        law_reasons(bend_walk(motive=property(motive)), numbers)
+
+
+def test_a_reason_for_what_is_not_asked_is_caught(bend_walk, numbers) -> None:
+    def motive(self):
+        return ForestWalk.motive.fget(self)._replace(features=self.asks[::-1][:1])
+
+    with pytest.raises(LawError, match="features of a reason of row"):
+        law_reasons(bend_walk(motive=property(motive)), numbers)
+
+
+def test_a_reason_that_moves_the_walk_is_caught(bend_walk, numbers) -> None:
+    def motive(self):
+        found = ForestWalk.motive.fget(self)
+        self._position = [0] * len(self._position)
+        return found
+
+    with pytest.raises(LawError):
+        law_reasons(bend_walk(motive=property(motive)), numbers)
+
+
+def test_a_bound_that_a_bill_exceeds_is_caught(bend_walk, numbers) -> None:
+    with pytest.raises(LawError, match="a bill of .* where at most .* was due"):
+        law_reasons(bend_walk(evaluations_after=lambda self, features: 0), numbers)
+
+
+def test_an_end_that_is_none_is_caught(bend_walk, numbers, monkeypatch) -> None:
+    monkeypatch.setattr(NamedWalk, "_end", ("cap", "cap"))
+    with pytest.raises(LawError, match="asks for nothing more says 'cap'"):
+        law_walks(bend_walk(), numbers)

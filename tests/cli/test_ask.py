@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+import thrifty
 from thrifty import load
 
 EVERYTHING = {"age": "61.5", "chol": "0.3", "fbs": "0.2", "sex": "male"}
@@ -63,7 +65,7 @@ def test_a_missing_value_is_paid_for(run, model) -> None:
 def test_stop_ends_with_the_best_prediction_so_far(run, model) -> None:
     found = json.loads(run("ask", model, "--json", input="stop\n").stdout)
     assert found["prediction"] in ("yes", "no")
-    assert found["receipt"]["stopped"] == "stopped by the caller"
+    assert found["receipt"]["stopped"] == "stopped"
 
 
 def test_known_at_the_prompt_is_free(run, model) -> None:
@@ -123,3 +125,60 @@ def test_a_wrong_known_value_is_reported(run, model, known, code, words) -> None
     result = run("ask", model, "--known", known, input="stop\n")
     assert result.exit_code == code
     assert words in result.stderr
+
+
+@pytest.fixture
+def chosen(folder, frame):
+    """A model file with evidence, as `thrifty fit` writes it."""
+    model = thrifty.BudgetClassifier(
+        thrifty.Prices.read(folder / "prices.csv", unit="CAD"), effort="fast", random_state=0
+    )
+    model.fit(frame.drop(columns="ill"), frame["ill"]).save(folder / "chosen.thrifty")
+    return folder / "chosen.thrifty"
+
+
+def test_each_question_says_why_and_the_end_says_how_sure(run, chosen) -> None:
+    result = run("ask", chosen, input=replies(chosen))
+    assert result.exit_code == 0, result.stderr
+    first, *_ = result.stdout.split("\n> ")
+    assert "  why: " in first and "expected to cut the risk of a wrong answer from" in first
+    assert "next best: stopping here" in first
+    assert "np." not in result.stdout
+    end = result.stdout[result.stdout.index("prediction: ") :].splitlines()[0]
+    assert "95% interval 0." in end
+
+
+def test_features_that_are_bought_together_are_explained_once(run, chosen) -> None:
+    walk = load(chosen).walk()
+    together = walk.why.features
+    result = run("ask", chosen, input=f"{EVERYTHING[together[0]]}\nstop\n")
+    if len(together) > 1:
+        assert result.stdout.count("why: ") == 1
+        assert f"why: {', '.join(together)} together (CAD " in result.stdout
+
+
+def test_json_has_reasons_and_interval(run, chosen) -> None:
+    found = json.loads(run("ask", chosen, "--json", input=replies(chosen)).stdout)
+    low, high = found["interval"]
+    assert 0 <= low < high <= 1
+    assert found["receipt"]["interval"] == [low, high]
+    reasons = [purchase["reason"] for purchase in found["receipt"]["purchases"]]
+    assert all(reason["kind"] == "risk" for reason in reasons)
+    assert found["receipt"]["stopped"] in ("complete", "sure", "not_worth_it")
+
+
+def test_an_unknown_name_gets_a_clear_message(run, model) -> None:
+    result = run("ask", model, input="bogus=1\ncohl=1\nstop\n")
+    assert "there is no feature 'bogus'; wanted now: " in result.stderr
+    assert "there is no feature 'cohl'; did you mean 'chol'?" in result.stderr
+
+
+def test_a_value_is_shown_with_its_interval(run, folder, frame) -> None:
+    model = thrifty.BudgetRegressor(effort="fast", random_state=0)
+    model.fit(frame[["chol", "fbs"]], frame["chol"] + 0.1 * frame["fbs"])
+    model.save(folder / "values.thrifty")
+    row = {"chol": "0.3", "fbs": "0.2"}
+    result = run("ask", folder / "values.thrifty", input=replies(folder / "values.thrifty", row))
+    end = result.stdout[result.stdout.index("prediction: ") :].splitlines()[0]
+    assert re.fullmatch(r"prediction: [-0-9.]+ \(95% interval [-0-9.]+ to [-0-9.]+\)", end)
+    assert "expected to cut the mean error from" in result.stdout

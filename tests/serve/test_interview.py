@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from thrifty import DataError
+from thrifty import DataError, GreedyMiserClassifier
 from thrifty.bundle import Column
 from thrifty.serve import Interview
 from thrifty.serve.interview import read_value
@@ -84,7 +86,7 @@ def test_stopping_gives_the_best_so_far(predictor) -> None:
     interview.stop()
     assert interview.done and interview.question is None
     assert interview.best == best
-    assert interview.receipt.stopped == "stopped by the caller"
+    assert interview.receipt.stopped == "stopped"
     with pytest.raises(DataError, match="nothing left to ask"):
         interview.tell("1")
 
@@ -99,12 +101,34 @@ def test_an_unknown_feature_is_reported_with_a_suggestion(predictor) -> None:
     [
         ("chol=3", ("3", "chol")),
         ("sex=a=b", ("a=b", "sex")),
-        ("a=b", ("a=b", None)),
+        ("'a=b'", ("'a=b'", None)),
         ("3", ("3", None)),
     ],
 )
 def test_a_pair_is_split_after_the_name_of_a_feature(predictor, text, pair) -> None:
     assert Interview(predictor).pair(text) == pair
+
+
+def test_a_pair_of_no_feature_is_reported_with_what_is_meant_or_wanted(predictor) -> None:
+    interview = Interview(predictor)
+    with pytest.raises(DataError, match="there is no feature 'cohl'; did you mean 'chol'?"):
+        interview.pair("cohl=1")
+    with pytest.raises(DataError, match="there is no feature 'bogus'; wanted now: fbs, chol$"):
+        interview.pair("bogus = 1")
+
+
+def test_a_label_with_an_equals_sign_is_a_value() -> None:
+    model = GreedyMiserClassifier(n_estimators=5)
+    table = pd.DataFrame({"size": ["x=1", "x=2"] * 40})
+    model.fit(table, np.arange(80) % 2)
+    assert Interview(model.predictor_).pair("x=1") == ("x=1", None)
+
+
+def test_an_interview_says_why_and_how_sure_it_is(predictor) -> None:
+    interview = Interview(predictor)
+    assert interview.why.features == (interview.question.feature,)
+    assert interview.interval is None  # this model has no evidence
+    assert interview.probability == pytest.approx(0.5, abs=0.2)
 
 
 @pytest.mark.parametrize(

@@ -2,24 +2,32 @@
 
 `Schema` (schema.py) encodes tables of any type (tables.py, columns.py), `Predictor`
 (predictor.py) predicts and bills them, `NamedWalk` (walk.py) does so for one example, feature by
-feature. `save` and `load` (file.py) write and read model files (archive.py). Everything here
-needs only NumPy.
+feature, with a `Reason` (reason.py) for each request and a `Receipt` (receipt.py) at the end.
+`Evidence` (evidence.py) says how often a predictor was right. `save` and `load` (file.py) write and
+read model files (archive.py). Everything here needs only NumPy.
 """
 
 from __future__ import annotations
 
+from thrifty.bundle.evidence import Evidence, States
 from thrifty.bundle.file import describe, load, save
 from thrifty.bundle.predictor import Predictor
+from thrifty.bundle.reason import Alternative, Reason
+from thrifty.bundle.receipt import Purchase, Receipt
 from thrifty.bundle.schema import Column, Schema
-from thrifty.bundle.walk import NamedWalk, Purchase, Receipt
+from thrifty.bundle.walk import NamedWalk
 
 __all__ = [
+    "Alternative",
     "Column",
+    "Evidence",
     "NamedWalk",
     "Predictor",
     "Purchase",
+    "Reason",
     "Receipt",
     "Schema",
+    "States",
     "describe",
     "load",
     "save",

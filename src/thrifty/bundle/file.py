@@ -3,7 +3,7 @@
 ::
 
     header.json           format, kind, schema, classes, prices, knob, provenance, arrays
-    arrays/<name>.npy     the arrays of the frozen model
+    arrays/<name>.npy     the arrays of the frozen model, and those of the evidence if there is any
 
 A file may come from anyone, so nothing in it is trusted: JSON is read strictly (no duplicate
 keys, no NaN, no infinity), every entry has one type and a range, and unknown entries are refused.
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from thrifty.bundle import archive
 from thrifty.bundle.archive import Archive, array_entry, pack_array
+from thrifty.bundle.evidence import Evidence
 from thrifty.bundle.predictor import Predictor, build_classes, plain_classes
 from thrifty.bundle.schema import Schema
 from thrifty.costs.bound import BoundPrices
@@ -166,6 +167,8 @@ def pack(predictor: Predictor) -> bytes:
 def plain_header(predictor: Predictor) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the header of a model file without its list of arrays, and the arrays by name."""
     plain, arrays = predictor.model.state()
+    if predictor.evidence is not None:
+        arrays = {**arrays, **predictor.evidence.arrays()}
     for name in arrays:
         _check_array_name(name)
     header = {
@@ -234,11 +237,14 @@ def build_predictor(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]
     """
     from thrifty.model.base import build_part  # imported here because `describe` needs no model
 
-    model = build_part(header["kind"], header["model"], arrays)
+    evidence, own = Evidence.take(arrays)
+    model = build_part(header["kind"], header["model"], own)
     schema, prices = Schema.build(header["schema"]), BoundPrices.build(header["prices"])
     classes = build_classes(header["classes"])
     try:
-        return Predictor(model, schema, prices, classes, header["knob"], header["provenance"])
+        return Predictor(
+            model, schema, prices, classes, header["knob"], header["provenance"], evidence=evidence
+        )
     except DataError as error:
         raise BundleError(f"the parts of the file do not match: {error}") from error
 

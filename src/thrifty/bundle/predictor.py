@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thrifty.bundle.evidence import Evidence
 from thrifty.bundle.latency import latencies
 from thrifty.bundle.schema import Schema
 from thrifty.bundle.walk import NamedWalk
@@ -51,6 +52,8 @@ class Predictor:
         The value of the hyperparameter that trades cost for quality, as plain values.
     provenance : dict, optional
         Where the model comes from, as plain values.
+    evidence : Evidence, optional
+        How often it was right on labeled rows, for explanations and intervals.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class Predictor:
         classes: ArrayLike | None = None,
         knob: dict[str, Any] | None = None,
         provenance: dict[str, Any] | None = None,
+        evidence: Evidence | None = None,
     ) -> None:
         self.model = model
         self.schema = schema
@@ -88,6 +92,7 @@ class Predictor:
         self.classes = None if classes is None else read_classes(classes)
         self.knob = knob
         self.provenance = provenance
+        self.evidence = evidence
 
         problems = []
         d = len(schema)
@@ -165,6 +170,19 @@ class Predictor:
         from thrifty.bundle.file import save  # that module imports this one
 
         save(self, path)
+
+    def replace(self, **changes: Any) -> Predictor:
+        """Return a copy with other values for some of the parameters."""
+        parts = {
+            "model": self.model,
+            "schema": self.schema,
+            "prices": self.prices,
+            "classes": self.classes,
+            "knob": self.knob,
+            "provenance": self.provenance,
+            "evidence": self.evidence,
+        }
+        return Predictor(**{**parts, **changes})
 
     @cached_property
     def labels(self) -> list[Any] | None:

@@ -1,121 +1,31 @@
-"""The walk of one example by name, and its receipt.
+"""The walk of one example by name.
 
 A walk asks for features by name, takes values as they are in a table and keeps track of what
 they cost. Passing one value takes a few microseconds, so `NamedWalk.tell` only fills
-dictionaries; names, answers and receipts are computed when they are read.
+dictionaries; names, answers, reasons and receipts are computed when they are read.
 """
 
 from __future__ import annotations
 
-import reprlib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle.latency import Quotes, next_round, walk_rounds
-from thrifty.costs.money import duration, money
+from thrifty.bundle.reason import ENDS, Reason, explain
+from thrifty.bundle.receipt import Purchase, Receipt, Why
 from thrifty.errors import DataError, raise_all
+from thrifty.model.motive import Motive
 
 if TYPE_CHECKING:
     from thrifty.bundle.predictor import Predictor
 
-__all__ = ["NamedWalk", "Purchase", "Receipt"]
+# Why a caller may stop a walk.
+STOPS = ("stopped", "cap", "budget", "source_failed")
 
-COMPLETE = "complete"
-
-Why = Literal["asked", "required", "known", "skipped"]
-
-
-@dataclass(frozen=True)
-class Purchase:
-    """One feature that the model used.
-
-    Parameters
-    ----------
-    feature : str or int
-    value : object
-        Its value, as it was passed to the walk.
-    price : float
-        Its own price, plus the shared price of its group if it is the first of the group; 0 if
-        `why` is "known" or "skipped".
-    why : {"asked", "required", "known", "skipped"}
-        Whether the model asked for it, it came along with what the model asked for, it was known
-        before the walk, or it was skipped.
-    """
-
-    feature: str | int
-    value: Any
-    price: float
-    why: Why
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """What one walk has bought so far.
-
-    Parameters
-    ----------
-    purchases : tuple of Purchase
-        In the order in which the model used them, each after what it requires.
-    evaluation : float
-        Price of the evaluations made.
-    total : float
-        The bill. For a complete walk that paid for all it used, it equals the bill of the batch
-        bit for bit.
-    unit : str
-        Unit of the prices.
-    stopped : str or None
-        Why the walk ended: ``"complete"`` if nothing was left to ask; None if it has not ended.
-    unread : tuple of str or int
-        Features whose values were passed but not used; they are not charged.
-    rounds : tuple of tuples of str or int
-        What was bought in each round, if the prices have delays.
-    latency : float or None
-        Sum over the rounds of the slowest delay; None if the prices have no delays.
-    delay_unit : str
-        Unit of the delays.
-
-    Examples
-    --------
-    >>> from thrifty.bundle import Purchase, Receipt
-    >>> purchases = (Purchase("age", 63, 1.0, "asked"), Purchase("sex", "m", 0.0, "known"))
-    >>> print(Receipt(purchases, 0.0, 1.0, "CAD", "complete", unread=("chol",)))
-    age = 63     1.00
-    sex = 'm'    0.00  known
-    total    CAD 1.00  complete
-    passed but not used, not charged: chol
-    """
-
-    purchases: tuple[Purchase, ...]
-    evaluation: float
-    total: float
-    unit: str
-    stopped: str | None = None
-    unread: tuple[str | int, ...] = ()
-    rounds: tuple[tuple[str | int, ...], ...] = ()
-    latency: float | None = None
-    delay_unit: str = ""
-
-    def __str__(self) -> str:
-        lines = []
-        for purchase in self.purchases:
-            what = f"{purchase.feature} = {reprlib.repr(purchase.value)}"
-            why: str = "" if purchase.why == "asked" else purchase.why
-            lines.append((what, money(purchase.price), why))
-        if self.evaluation:
-            lines.append(("evaluation", money(self.evaluation), ""))
-        lines.append(("total", money(self.total, self.unit), self.stopped or "not done yet"))
-        left, right = (max(len(line[i]) for line in lines) for i in (0, 1))
-        rows = [f"{what:{left}}  {price:>{right}}  {why}".rstrip() for what, price, why in lines]
-        if self.latency is not None:
-            rounds = "1 round" if len(self.rounds) == 1 else f"{len(self.rounds)} rounds"
-            rows.append(f"latency: {duration(self.latency, self.delay_unit)} in {rounds}")
-        if self.unread:
-            rows.append(f"passed but not used, not charged: {', '.join(map(str, self.unread))}")
-        return "\n".join(rows)
+__all__ = ["NamedWalk"]
 
 
 class NamedWalk:
@@ -150,6 +60,8 @@ class NamedWalk:
     >>> walk.tell({"age": 70})
     >>> walk.asks, walk.answer, walk.best
     (('chol',), None, 0.7)
+    >>> print(walk.why)
+    can still move the answer by up to 0.3
     >>> walk.stop("the laboratory is closed")
     >>> walk.answer
     0.7
@@ -159,6 +71,7 @@ class NamedWalk:
     """
 
     def __init__(self, predictor: Predictor, known: Mapping[Any, Any] | None = None) -> None:
+        self._predictor = predictor
         self._schema = predictor.schema
         self._prices = predictor.prices
         self._labels = predictor.labels
@@ -166,7 +79,8 @@ class NamedWalk:
         self._encoded: dict[int, float] = {}
         self._paid: set[int] = set()
         self._skipped: set[int] = set()
-        self._stopped: str | None = None
+        self._stopped: tuple[str, str] | None = None  # code and words, if it was stopped
+        self._reasons: dict[int, Reason] = {}  # those that were read
         self._asks: tuple[str | int, ...] | None = None  # None: to be computed
         self._free: set[int] = set()  # known or skipped: need not be bought
         self._quotes = Quotes(predictor.prices, self._paid, self._free)
@@ -224,10 +138,20 @@ class NamedWalk:
         self._quotes.clear()
         self._advance(fresh)
 
-    def stop(self, reason: str = "stopped by the caller") -> None:
-        """End the walk: the best answer so far becomes the answer."""
+    def stop(self, reason: str | None = None, code: str = "stopped") -> None:
+        """End the walk: the best answer so far becomes the answer.
+
+        Parameters
+        ----------
+        reason : str, optional
+            Why, in words; by default what the code means.
+        code : {"stopped", "cap", "budget", "source_failed"}
+            Why, as `Receipt.stopped` says it.
+        """
+        if code not in STOPS:
+            raise DataError(f"code: {code!r} is not one of {', '.join(STOPS)}")
         if not self.done:
-            self._stopped = reason
+            self._stopped = code, ENDS[code] if reason is None else reason
             self._asks = ()
 
     def price(self, feature: str | int) -> float:
@@ -244,12 +168,76 @@ class NamedWalk:
     def best(self) -> Any:
         """The best answer so far."""
         scores = self._walk.scores
-        return float(scores[0]) if self._labels is None else self._labels[int(scores.argmax())]
+        return float(scores[0]) if self._labels is None else self._labels[self._place(scores)]
 
     @property
     def scores(self) -> NDArray[np.float64]:
         """Scores of the best answer so far: class probabilities, or one value."""
         return self._walk.scores
+
+    @property
+    def probability(self) -> float | None:
+        """Probability of the best answer so far; None for a model that predicts values."""
+        scores = self._walk.scores
+        return None if self._labels is None else float(scores[self._place(scores)])
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % interval of the probability, or of the value, of the best answer so far.
+
+        It comes from labeled rows that had come as far, with a similar probability. None if the
+        model has no such evidence.
+        """
+        evidence, scores = self._predictor.evidence, self._walk.scores
+        if evidence is None:
+            return None
+        place = None if self._labels is None else self._place(scores)
+        return evidence.interval(self._bill(self._walk.touched), scores, self._is_over, place)
+
+    @property
+    def why(self) -> Reason | None:
+        """Why the walk asks for what it asks, and the next best; None when it is done.
+
+        The reasons that were read are on the receipt.
+        """
+        if self.done:
+            return None
+        walk, evidence, motive = self._walk, self._predictor.evidence, self._walk.motive
+        if self._prices.structure is not None:  # what it requires is asked for first
+            wanted = next_round(self._prices, walk, self._encoded, self._free)
+            motive = motive._replace(features=wanted)
+        bill = self._bill(walk.touched)
+        cell = None if evidence is None else evidence.find(bill, walk.scores, is_done=False)
+
+        def explained(each: Motive) -> Reason:
+            reason = explain(
+                each, cell, bill, self._schema.names.__getitem__, self._price, self._prices.unit,
+                is_class=self._labels is not None,
+            )  # fmt: skip
+            self._reasons.update(dict.fromkeys(each.features, reason))
+            return reason
+
+        asks = set(walk.asks)
+        for features, gain in motive.others:
+            if asks.issuperset(features):  # they are asked for at the same time
+                explained(motive._replace(features=features, gain=gain, others=()))
+        return explained(motive)
+
+    def largest_bill(self, features: Collection[str | int]) -> float:
+        """Return the most that the bill can be once these features are bought, whatever they hold.
+
+        All values passed so far count, and the evaluations: the most that the values can lead to.
+        """
+        new = [self._schema.index(feature) for feature in features]
+        evaluations: int | None = self._walk.evaluations
+        if self._prices.evaluation:
+            evaluations = self._walk.evaluations_after(new)
+            if evaluations is None:
+                evaluations = self._predictor.model.most_evaluations
+        bought = frozenset([*self._paid, *new])
+        if self._prices.structure is not None:
+            bought |= self._prices.structure.closed(bought, self._free)
+        return self._bill(bought, evaluations, along=False)
 
     @property
     def told(self) -> dict[str | int, Any]:
@@ -277,18 +265,22 @@ class NamedWalk:
             if why in ("asked", "required"):
                 price = self._prices.marginal(j, bought, self._free)
                 bought.add(j)
-            purchases.append(Purchase(self._schema.names[j], self._raw[j], price, why))
-        charged = np.zeros((1, len(self._schema)), dtype=bool)
-        charged[0, list(bought)] = True
+            reason = self._reasons.get(j) if why == "asked" else None
+            purchases.append(Purchase(self._schema.names[j], self._raw[j], price, why, reason))
         evaluations = self._walk.evaluations
         rounds, latency = self._rounds()
+        code, words = self._end
         return Receipt(
             purchases=tuple(purchases),
             evaluation=self._prices.evaluation * evaluations,
-            total=float(self._prices.bill(charged, evaluations, along=False)[0]),
+            total=self._bill(bought, evaluations, along=False),
             unit=self._prices.unit,
-            stopped=COMPLETE if self._stopped is None and self.done else self._stopped,
+            stopped=code,
             unread=tuple(self._by_name(self._paid.difference(used))),
+            reason=words,
+            answer=self.best,
+            probability=self.probability,
+            interval=self.interval,
             rounds=rounds,
             latency=latency,
             delay_unit=self._prices.delay_unit,
@@ -359,6 +351,43 @@ class NamedWalk:
         if self._stopped is None:
             self._walk.tell(fresh)
             self._asks = None
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether the model itself asks for nothing more."""
+        return not self._walk.asks
+
+    @property
+    def _end(self) -> tuple[str | None, str]:
+        """Why the walk ended, as a code and in words; (None, "") if it has not."""
+        if self._stopped is not None:
+            return self._stopped
+        return (self._walk.end, ENDS[self._walk.end]) if self.done else (None, "")
+
+    def _place(self, scores: NDArray[np.float64]) -> int:
+        """Return the position of the class that is predicted."""
+        return int(scores.argmax())
+
+    def _price(self, features: Collection[int]) -> float:
+        """Return what some features would cost now, together."""
+        total, bought = 0.0, set(self._paid)
+        for j in features:
+            if j not in self._encoded:
+                total += self._prices.marginal(j, bought, self._free)
+                bought.add(j)
+        return total
+
+    def _bill(
+        self, features: Collection[int], evaluations: int | None = None, along: bool = True
+    ) -> float:
+        """Return the bill of some features; by default with the evaluations made so far.
+
+        What they require is charged, too, unless it is among them already.
+        """
+        used = np.zeros((1, len(self._schema)), dtype=bool)
+        used[0, list(features)] = True
+        n = self._walk.evaluations if evaluations is None else evaluations
+        return float(self._prices.bill(used, n, along=along)[0])
 
     def _by_name(self, indices: Any) -> dict[str | int, Any]:
         """Return raw values by name, in the order in which they arrived."""

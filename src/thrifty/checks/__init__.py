@@ -1,6 +1,6 @@
 """The laws that every estimator obeys, as a suite that anyone can run on an estimator.
 
-1. A walk gives what the batch gives, in any order the values arrive (`walks`).
+1. A walk gives what the batch gives, in any order the values arrive, and says why (`walks`).
 2. A value that is not used can be replaced by anything (`unused`).
 3. A group is paid once, prices scale, a free feature never raises a bill (`bills`).
 4. A model is saved and loaded to the same bits, and a damaged file is refused (`files`).
@@ -27,7 +27,7 @@ from thrifty.checks.scikit_learn import check_sklearn
 from thrifty.checks.threads import law_threads
 from thrifty.checks.unused import law_unused
 from thrifty.checks.verdict import LawError
-from thrifty.checks.walks import law_known, law_rows_alone, law_walks
+from thrifty.checks.walks import law_known, law_reasons, law_rows_alone, law_walks
 
 __all__ = [
     "Case",
@@ -42,6 +42,7 @@ __all__ = [
     "law_known",
     "law_path",
     "law_penalty",
+    "law_reasons",
     "law_receipts",
     "law_rows_alone",
     "law_scale",
@@ -58,6 +59,7 @@ _LAWS = (
     law_walks,
     law_rows_alone,
     law_known,
+    law_reasons,
     law_unused,
     law_bills,
     law_receipts,

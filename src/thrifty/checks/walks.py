@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from thrifty.bundle import NamedWalk
+from thrifty.bundle.reason import NATURAL_ENDS
 from thrifty.checks.batch_outputs import BatchOutputs
 from thrifty.checks.cases import Case
 from thrifty.checks.verdict import law, require, same
 
-__all__ = ["check_walks", "law_known", "law_rows_alone", "law_walks"]
+__all__ = ["check_walks", "law_known", "law_reasons", "law_rows_alone", "law_walks"]
 
 # Number of test rows that are walked.
 N_ROWS = 12
@@ -57,6 +58,32 @@ def law_rows_alone(estimator: Any, case: Case) -> None:
         same(f"{name} alone", getattr(batch, name)[:N_ROWS], rows)
 
 
+@law("a walk says why it asks and what it can cost, and that changes nothing")
+def law_reasons(estimator: Any, case: Case) -> None:
+    """Walk twice, once reading every reason twice: requests, scores and receipts are the same.
+
+    No bill is larger than what the walk said before the purchase.
+    """
+    fitted = case.fit(estimator)
+    for row in range(N_ROWS):
+        example, asking, silent = case.example(row), fitted.walk(), fitted.walk()
+        while asking.asks:
+            why, again = asking.why, asking.why
+            require(why is not None and why == again, f"{why!r} becomes {again!r} (row {row})")
+            bought = asking.asks[: len(why.features)]
+            require(len(bought) > 0, f"a walk asks {asking.asks} for no reason")
+            _expect(row, "features of a reason", bought, why.features)
+            _expect(row, "requests after a reason", silent.asks, asking.asks)
+            bound = asking.largest_bill(bought[:1])
+            for walk in (asking, silent):
+                walk.tell({bought[0]: example[bought[0]]})
+            bill = asking.receipt.total
+            require(bill <= bound, f"a bill of {bill!r} where at most {bound!r} was due")
+        same(f"scores after reasons (row {row})", silent.scores, asking.scores)
+        _expect(row, "receipt after reasons", silent.receipt, asking.receipt)
+        require(asking.why is None, f"a walk that is done says {asking.why!r}")
+
+
 def check_walks(fitted: Any, case: Case, rows: Iterable[int]) -> None:
     """Compare the walks of a fitted estimator or a `Predictor` with its batch on test rows.
 
@@ -85,7 +112,10 @@ def check_walks(fitted: Any, case: Case, rows: Iterable[int]) -> None:
             _expect(row, f"features read {how}", used, _bought(walk))
             _expect(row, f"total {how}", bill, receipt.total)
             _expect(row, f"features unread {how}", walk.told.keys() - used, set(receipt.unread))
-            _expect(row, f"end {how}", "complete", receipt.stopped)
+            require(
+                receipt.stopped in NATURAL_ENDS,
+                f"a walk {how} that asks for nothing more says {receipt.stopped!r} (row {row})",
+            )
 
 
 def _walk(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +13,10 @@ from thrifty.cli.options import FILE
 from thrifty.errors import DataError, SourceError
 
 if TYPE_CHECKING:
+    from thrifty.bundle import Reason
     from thrifty.serve import Interview, Question
 
-__all__ = ["ask", "format_prediction", "format_question"]
+__all__ = ["ask", "format_prediction", "format_question", "format_reason"]
 
 HELP = """\
   VALUE          value of the requested feature ('VALUE' if it looks like a command)
@@ -37,8 +37,8 @@ HELP = """\
 def ask(model: Path, known: tuple[str, ...], as_json: bool) -> None:
     """Predict one example interactively.
 
-    Requests one feature at a time, with its price and the best prediction so far. Answers are read
-    from standard input, one per line; 'help' lists what can be typed.
+    Requests one feature at a time, with its price, why it is requested, and the best prediction so
+    far. Answers are read from standard input, one per line; 'help' lists what can be typed.
     """
     for pair in known:
         if "=" not in pair:
@@ -51,9 +51,14 @@ def ask(model: Path, known: tuple[str, ...], as_json: bool) -> None:
     unit = predictor.prices.unit
     interview = Interview(predictor, known)
     click.echo("Type a value, ? if it is missing, or help.", err=as_json)
+    explained: tuple[str | int, ...] = ()
     while question := interview.question:
         spent = money(interview.receipt.total, unit)
         click.echo(f"  best so far: {format_prediction(interview)}; spent {spent}", err=as_json)
+        why = interview.why
+        if why is not None and question.feature not in explained:
+            explained = why.features
+            click.echo(f"  why: {format_reason(why, unit)}", err=as_json)
         click.echo(f"{format_question(question, unit)}\n> ", nl=False, err=as_json)
         line = sys.stdin.readline()
         if not line:
@@ -73,7 +78,8 @@ def ask(model: Path, known: tuple[str, ...], as_json: bool) -> None:
             {
                 "prediction": interview.best,
                 "probability": interview.probability,
-                "receipt": asdict(interview.receipt),
+                "interval": interview.interval,
+                "receipt": interview.receipt.to_dict(),
             }
         )
     else:
@@ -106,8 +112,24 @@ def format_question(question: Question, unit: str) -> str:
     return f"{question.feature}{labels}, {money(question.price, unit)}"
 
 
+def format_reason(why: Reason, unit: str) -> str:
+    """Format why a question is asked; features that are bought together come first."""
+    from thrifty.costs.money import money
+
+    if len(why.features) == 1:
+        return why.text
+    together = ", ".join(map(str, why.features))
+    return f"{together} together ({money(why.price, unit)}): {why.text}"
+
+
 def format_prediction(interview: Interview) -> str:
-    """Format the best prediction so far, with its probability if there are classes."""
-    if interview.probability is None:
-        return f"{interview.best:.6g}"
-    return f"{interview.best} (probability {interview.probability:.2f})"
+    """Format the best prediction so far, with its probability and interval if there are any."""
+    digits = ".6g" if interview.probability is None else ".2f"
+    details = []
+    if interview.probability is not None:
+        details.append(f"probability {interview.probability:.2f}")
+    if interview.interval is not None:
+        low, high = interview.interval
+        details.append(f"95% interval {low:{digits}} to {high:{digits}}")
+    best = f"{interview.best:.6g}" if interview.probability is None else str(interview.best)
+    return f"{best} ({', '.join(details)})" if details else best

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from thrifty.bundle import Predictor
+from thrifty.bundle import Evidence, Predictor
 from thrifty.frontier.curve import CurvePoint, pareto_optimal
 from thrifty.frontier.scoring import Metric
 from thrifty.learn.dataset import ValidationSet
@@ -94,11 +94,15 @@ def _measure_point(
         neg_brier = np.asarray(-((scores - member) ** 2).sum(axis=1))
         if validation.weight is not None:
             neg_brier *= validation.weight / validation.weight.mean()
+    evidence = None
+    if validation.task != "ranking" and np.isfinite(scores).all():  # ranks are no grades
+        passes = [] if point.passes is None else point.passes()
+        evidence = Evidence.of(validation.y, validation.weight, scores, bills, passes)
     ceiling = point.model.ceiling
     return CurvePoint(
         learner=learner,
         knob=point.knob,
-        model=point.model,
+        model=point.model.replace(evidence=evidence),
         bill=float(bills.mean()),
         quality=found.value,
         bills=bills,

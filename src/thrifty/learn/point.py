@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.bundle import Predictor
+from thrifty.bundle import Predictor, States
 from thrifty.learn.dataset import ValidationSet
 
 __all__ = ["Point", "ValidationOutputs"]
@@ -60,6 +60,8 @@ class Point:
     look_up : callable or None
         Returns these outputs where they are too large to keep, and the model cannot tell them: it
         has seen the rows, and they come from models that have not.
+    passes : callable or None
+        Returns where the rows of the validation set were before they stopped, if that is known.
     """
 
     knob: dict[str, Any]
@@ -68,6 +70,7 @@ class Point:
     quality: float
     outputs: ValidationOutputs | None = field(default=None, repr=False, compare=False)
     look_up: Callable[[], ValidationOutputs] | None = field(default=None, repr=False, compare=False)
+    passes: Callable[[], list[States]] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def measure(
@@ -76,6 +79,7 @@ class Point:
         validation: ValidationSet,
         outputs: ValidationOutputs | None = None,
         look_up: Callable[[], ValidationOutputs] | None = None,
+        passes: Callable[[], list[States]] | None = None,
     ) -> Self:
         """Measure a predictor on the validation set.
 
@@ -88,6 +92,8 @@ class Point:
             What the model outputs there, if it is known already.
         look_up : callable, optional
             Returns the outputs, if models that have not seen the rows computed them.
+        passes : callable, optional
+            Returns where the rows were before they stopped.
         """
         if outputs is None:
             outputs = ValidationOutputs.of(model, validation.X) if look_up is None else look_up()
@@ -98,4 +104,5 @@ class Point:
             validation.quality(outputs.scores),
             outputs if outputs.is_small else None,
             None if outputs.is_small else look_up,
+            passes,
         )

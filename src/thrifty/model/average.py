@@ -7,7 +7,7 @@ row. Before that it predicts the prior, what was known before anything was read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, ClassVar, Self
@@ -226,6 +226,11 @@ class AverageWalk(Walk):
     def evaluations(self) -> int:
         """Evaluations: none until the row is complete."""
         return self._model.most_evaluations if self._is_done else 0
+
+    def evaluations_after(self, features: Collection[int]) -> int:
+        """Return the evaluations of all parts if these features complete the row; else none."""
+        complete = self._model.reads_features.issubset({*features, *self._values})
+        return self._model.most_evaluations if complete else 0
 
     @property
     def _is_done(self) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError
+from thrifty.model.motive import End, Motive
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.rounds import Path, Round
 
@@ -75,6 +76,26 @@ class Walk(ABC):
     @abstractmethod
     def evaluations(self) -> int:
         """Evaluations made so far; when the walk is done, the row of `Frozen.evaluations`."""
+
+    @property
+    def motive(self) -> Motive:
+        """Why the walk asks for what it asks; computed when it is read.
+
+        By default all that is asked for is bought together, in the order of the model.
+        """
+        return Motive(self.asks)
+
+    @property
+    def end(self) -> End:
+        """Why the walk asks for nothing more; only for a walk that is done."""
+        return "complete"
+
+    def evaluations_after(self, features: Collection[int]) -> int | None:
+        """Return the most evaluations made once these features have a value, whatever it is.
+
+        None if the walk knows no bound but that of its model.
+        """
+        return None
 
 
 class Frozen(ABC):

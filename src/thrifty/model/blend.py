@@ -8,7 +8,7 @@ predictions.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar, Self
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, sealed, unpack
+from thrifty.model.motive import End, Motive
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.row_hash import uniform_hash
 
@@ -217,6 +218,24 @@ class BlendWalk(Walk):
     def evaluations(self) -> int:
         """Evaluations of the chosen model; none while keys are missing."""
         return 0 if self._missing else self._walk.evaluations
+
+    @property
+    def motive(self) -> Motive:
+        """That of the chosen model; the keys decide which model it is."""
+        if self._missing:
+            return Motive(self.asks, note="it decides which of two models is used")
+        return self._walk.motive
+
+    @property
+    def end(self) -> End:
+        """That of the chosen model."""
+        return self._walk.end
+
+    def evaluations_after(self, features: Collection[int]) -> int | None:
+        """Return those of the chosen model; None while keys are missing, unless they stay so."""
+        if self._missing:
+            return None if self._missing.issubset(features) else 0
+        return self._walk.evaluations_after(features)
 
     def _choose_model(self) -> None:
         """Once all keys are known, switch to the second model if their hash says so."""

@@ -7,7 +7,7 @@ Every row buys the feature of the split, then whatever the model on its side nee
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Bill, Frozen, Price, Walk, pack, sealed, unpack
 from thrifty.model.file_checks import entry_problems, layout_problems, prior_problems
+from thrifty.model.motive import Motive
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.relay import RelayWalk
 from thrifty.model.rounds import MAX_PATHS, Path, Round
@@ -286,6 +287,12 @@ class BranchWalk(RelayWalk[Walk]):
             return None
         return self._model.side(self._told[self._model.feature]).walk(self._price)
 
+    def _paths(self) -> list[Iterator[Walk | None]]:
+        """Return both sides before the split is known; nothing after it."""
+        if len(self._walks) > 1:
+            return []
+        return [iter([side.walk(self._price)]) for side in (self._model.left, self._model.right)]
+
 
 class _SplitWalk(Walk):
     """The part of a walk that waits for the feature of a split."""
@@ -311,6 +318,13 @@ class _SplitWalk(Walk):
 
     @property
     def evaluations(self) -> int:
+        return 0
+
+    @property
+    def motive(self) -> Motive:
+        return Motive(self.asks, note="it decides which model follows")
+
+    def evaluations_after(self, features: Collection[int]) -> int:
         return 0
 
 

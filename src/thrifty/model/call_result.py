@@ -7,7 +7,7 @@ the features, then for the result, and whoever runs the walk makes the call.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -176,6 +176,10 @@ class CallResultWalk(Walk):
     @property
     def evaluations(self) -> int:
         """Zero: the call has a price of its own."""
+        return 0
+
+    def evaluations_after(self, features: Collection[int]) -> int:
+        """Return zero."""
         return 0
 
 

@@ -20,6 +20,7 @@ from thrifty.model.base import Frozen, Price, pack, sealed, unpack
 from thrifty.model.forest.forest import Forest
 from thrifty.model.forest.walk import ForestWalk
 from thrifty.model.links import apply_link
+from thrifty.model.motive import End
 from thrifty.model.relay import RelayWalk
 
 __all__ = ["Cascade", "CascadeWalk", "exit_score"]
@@ -254,6 +255,11 @@ class CascadeWalk(RelayWalk[ForestWalk]):
     def scores(self) -> NDArray[np.float64]:
         """Scores so far; trees that are not finished count with the node that they have reached."""
         return self._walks[-1].scores
+
+    @property
+    def end(self) -> End:
+        """ "sure" if there were more blocks."""
+        return "sure" if len(self._walks) < len(self._cascade.ends) else "complete"
 
     def _next(self) -> ForestWalk | None:
         """Move on to the next stage and return its walk; None if the row exits here."""

@@ -12,7 +12,7 @@ Every row pays for what the devices measure, since a gate must read its features
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -318,6 +318,10 @@ class EdgeCloudWalk(Walk):
     def evaluations(self) -> int:
         """Transmissions so far."""
         return sum(bool(output.transmits[0]) for output in self._outputs.values())
+
+    def evaluations_after(self, features: Collection[int]) -> int:
+        """Return the transmissions if all devices transmit that these features complete."""
+        return self.evaluations + sum(own.issubset(features) for own in self._missing.values())
 
 
 def audit_edge_cloud(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, unpack
 from thrifty.model.leaf_gate import LeafGate
+from thrifty.model.motive import End, Motive
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.relay import RelayWalk
 
@@ -278,6 +279,19 @@ class GateWalk(RelayWalk[Walk]):
         if self._model.shares_trees and self._current is self._model.local:
             walks = walks[:-1]
         return sum(walk.evaluations for walk in walks)
+
+    @property
+    def motive(self) -> Motive:
+        """That of the current model; the gate decides whether the expensive model is asked."""
+        if self._current is not self._model.gate:
+            return super().motive
+        return Motive(self.asks, note="it decides whether the expensive model is asked")
+
+    @property
+    def end(self) -> End:
+        """ "sure" if the gate found the local model good enough."""
+        is_kept = self._model.reads_gate and self._current is self._model.local
+        return "sure" if is_kept and len(self._walks) == 2 else super().end
 
     def _next(self) -> Walk | None:
         """Move on to the model that follows and return its walk; None if the example is done."""

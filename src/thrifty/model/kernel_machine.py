@@ -7,7 +7,7 @@ the same features and takes as many evaluations as there are vectors. That is wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -239,6 +239,10 @@ class KernelMachineWalk(Walk):
     def evaluations(self) -> int:
         """Kernel evaluations: none until the row is complete."""
         return 0 if self._missing else len(self._model.vectors)
+
+    def evaluations_after(self, features: Collection[int]) -> int:
+        """Return those of a complete row if these features complete it; else none."""
+        return len(self._model.vectors) if self._missing.issubset(features) else 0
 
 
 def audit_kernel_machine(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

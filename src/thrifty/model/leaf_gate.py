@@ -8,7 +8,7 @@ margin, the distance of its two best classes (Nan and Saligrama 2017, sec. 7.7).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -211,3 +211,7 @@ class LeafGateWalk(Walk):
     def evaluations(self) -> int:
         """Trees that have reached a leaf."""
         return self._walk.evaluations
+
+    def evaluations_after(self, features: Collection[int]) -> int:
+        """Return the trees that reach a leaf if all those finish that wait for these features."""
+        return self._walk.evaluations_after(features)

@@ -5,7 +5,7 @@ All models read the same row, so a feature that one of them has bought is free f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar, Self
@@ -162,6 +162,16 @@ class OneVsRestWalk(Walk):
     def evaluations(self) -> int:
         """Evaluations of all models so far."""
         return sum(walk.evaluations for walk in self._walks)
+
+    def evaluations_after(self, features: Collection[int]) -> int | None:
+        """Return those of all models together; None if one of them knows no bound."""
+        total = 0
+        for walk in self._walks:
+            most = walk.evaluations_after(features)
+            if most is None:
+                return None
+            total += most
+        return total
 
 
 def _normalize(positive: Floats) -> Floats:

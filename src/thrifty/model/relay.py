@@ -7,10 +7,11 @@ paid for, once a model that the example has reached reads it.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Generic, TypeVar
 
 from thrifty.model.base import Walk
+from thrifty.model.motive import End, Motive
 
 __all__ = ["RelayWalk"]
 
@@ -54,6 +55,49 @@ class RelayWalk(Walk, Generic[Part]):
     def evaluations(self) -> int:
         """Evaluations of all parts so far."""
         return sum(walk.evaluations for walk in self._walks)
+
+    @property
+    def motive(self) -> Motive:
+        """That of the current part."""
+        return self._walks[-1].motive
+
+    @property
+    def end(self) -> End:
+        """That of the last part."""
+        return self._walks[-1].end
+
+    def evaluations_after(self, features: Collection[int]) -> int | None:
+        """Return the most evaluations made once these features have a value.
+
+        Parts may follow each other as long as all that they ask for is among the values.
+        """
+        current = self._walks[-1]
+        most = current.evaluations_after(features)
+        if most is None:
+            return None
+        most += sum(walk.evaluations for walk in self._walks[:-1])
+        known = self._told.keys() | set(features)
+        if not current.asks or not known.issuperset(current.asks):
+            return most
+        largest = 0
+        for path in self._paths():
+            total = 0
+            for walk in path:
+                evaluations = None if walk is None else walk.evaluations_after(known)
+                if walk is None or evaluations is None:
+                    return None
+                total += evaluations
+                if not known.issuperset(walk.asks):
+                    break
+            largest = max(largest, total)
+        return most + largest
+
+    def _paths(self) -> list[Iterator[Walk | None]]:
+        """Return the walks that may follow the current one, by each way that the row may take.
+
+        A walk that is not known is None; by default none is.
+        """
+        return [iter([None])]
 
     @abstractmethod
     def _next(self) -> Part | None:

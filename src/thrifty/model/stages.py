@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, sealed, unpack
+from thrifty.model.motive import End
 from thrifty.model.path_bounds import PathBounds, all_of
 from thrifty.model.relay import RelayWalk
 from thrifty.model.rounds import MAX_PATHS, Path, Round
@@ -212,13 +213,13 @@ class Stages(Frozen):
         An uncertainty model is needed where the threshold is finite and a rung follows.
         """
         model = self.uncertainties[rung]
-        if model is None or not self._compares(rung):
+        if model is None or not self.compares(rung):
             return (self.rungs[rung],)
         return self.rungs[rung], model
 
     def climbs(self, rung: int, scores: Sequence[NDArray[np.float64]]) -> NDArray[np.bool_]:
         """Return which of n rows go on from `rung`, (n,), given the scores of `visited(rung)`."""
-        if not self._compares(rung):
+        if not self.compares(rung):
             last = rung == len(self.rungs) - 1
             return np.full(len(scores[0]), not last and self.thresholds[rung] < 0)
         uncertainty = class_uncertainty(scores[0]) if len(scores) == 1 else scores[1]
@@ -280,7 +281,7 @@ class Stages(Frozen):
                 break
         return askers
 
-    def _compares(self, rung: int) -> bool:
+    def compares(self, rung: int) -> bool:
         """Return whether the uncertainty decides if a row goes on from `rung`."""
         return rung < len(self.rungs) - 1 and math.isfinite(self.thresholds[rung])
 
@@ -308,6 +309,11 @@ class StagesWalk(RelayWalk[Walk]):
         """Scores of the last complete rung; before that, the best so far of the first."""
         return self._walks[0].scores if self._scores is None else self._scores
 
+    @property
+    def end(self) -> End:
+        """ "sure" on a rung that rows may stop on or not; else that of the rung."""
+        return "sure" if self._ladder.compares(self._rung) else self._walks[-1].end
+
     def _next(self) -> Walk | None:
         """Move on to the next model and return its walk; None if the row stops here."""
         scores, visited = self._walks[-1].scores, self._ladder.visited(self._rung)
@@ -321,6 +327,14 @@ class StagesWalk(RelayWalk[Walk]):
             return None
         self._rung, self._outputs = self._rung + 1, []
         return self._ladder.rungs[self._rung].walk(self._price)
+
+    def _paths(self) -> list[Iterator[Walk | None]]:
+        """Return one way: the rest of this rung, then all rungs above it."""
+        ladder = self._ladder
+        models = [*ladder.visited(self._rung)[len(self._outputs) + 1 :]]
+        for rung in range(self._rung + 1, len(ladder.rungs)):
+            models += ladder.visited(rung)
+        return [(model.walk(self._price) for model in models)]
 
 
 def _take(X: NDArray[np.floating], rows: NDArray[np.intp]) -> NDArray[np.floating]:

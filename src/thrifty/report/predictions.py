@@ -135,7 +135,8 @@ def bill_distribution(bills: NDArray[np.float64]) -> dict[str, Any]:
 def example(predictor: Predictor, rows: ValidationSet, i: int) -> dict[str, Any]:
     """Walk the i-th of some rows and describe its purchases, prediction and bill.
 
-    The entry ``story`` says the same in a few sentences.
+    The entry ``story`` says the same in a few sentences, ``reasons`` why each purchase was made,
+    and ``receipt`` is the whole receipt.
     """
     walk = walk_row(predictor, rows.row(i))
     (target,) = rows.labels[[i]].tolist()  # as a plain Python value
@@ -155,6 +156,12 @@ def example(predictor: Predictor, rows: ValidationSet, i: int) -> dict[str, Any]
         for item in purchases
     )
     sure = "" if probability is None else f" (probability {probability:.2f})"
+    if receipt.interval is not None:
+        digits = ".4g" if probability is None else ".2f"
+        low, high = (f"{bound:{digits}}" for bound in receipt.interval)
+        sure += f", 95% interval {low} to {high}"
+    end = "" if receipt.stopped == "complete" else f" It stopped: {receipt.reason}."
+    reasons = {id(each.reason): each.reason for each in receipt.purchases if each.reason}
     return {
         "row": int(rows.positions[i]),
         "target": target,
@@ -163,12 +170,18 @@ def example(predictor: Predictor, rows: ValidationSet, i: int) -> dict[str, Any]
         "purchases": purchases,
         "total": receipt.total,
         "story": f"Bought {bought or 'nothing'}. Predicted {format_number(walk.answer)}{sure}; "
-        f"the target is {format_number(target)}. Bill: {money(receipt.total, receipt.unit)}.",
+        f"the target is {format_number(target)}. Bill: {money(receipt.total, receipt.unit)}.{end}",
+        "reasons": [
+            f"{', '.join(map(str, reason.features))}: {reason.text}" for reason in reasons.values()
+        ],
+        "receipt": receipt.to_dict(),
     }
 
 
 def walk_row(predictor: Predictor, values: dict[str | int, Any]) -> NamedWalk:
     """Walk one row to its end, buying one feature at a time, always the first that is requested.
+
+    The reasons of the walk are read, so that its receipt has them.
 
     Parameters
     ----------
@@ -177,7 +190,10 @@ def walk_row(predictor: Predictor, values: dict[str | int, Any]) -> NamedWalk:
         The value of every feature.
     """
     walk = predictor.walk()
+    explained: tuple[str | int, ...] = ()
     while walk.asks:
+        if walk.asks[0] not in explained and (why := walk.why) is not None:
+            explained = why.features  # once for what is bought together
         walk.tell({walk.asks[0]: values[walk.asks[0]]})
     return walk
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from thrifty.bundle import Column, Predictor, Receipt, Schema
+from thrifty.bundle import Column, Predictor, Reason, Receipt, Schema
 from thrifty.bundle.columns import Label
 from thrifty.errors import DataError, did_you_mean
 
@@ -20,6 +20,7 @@ __all__ = ["Interview", "Question", "read_feature", "read_pair", "read_value"]
 MISSING = "?"
 """What a person types for a missing value."""
 
+QUOTES = "'\""
 BOOLEANS = {"true": True, "false": False}
 MAX_LISTED = 12
 
@@ -99,7 +100,17 @@ class Interview:
     @property
     def probability(self) -> float | None:
         """Probability of the best answer so far; None for a model that predicts values."""
-        return None if self._predictor.classes is None else float(self._walk.scores.max())
+        return self._walk.probability
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % interval of the probability, or of the value; None without evidence."""
+        return self._walk.interval
+
+    @property
+    def why(self) -> Reason | None:
+        """Why the current question is asked; None when done."""
+        return self._walk.why
 
     @property
     def receipt(self) -> Receipt:
@@ -141,9 +152,25 @@ class Interview:
         self._walk.stop()
 
     def pair(self, text: str) -> tuple[str, str | None]:
-        """Split a text, ``NAME=VALUE`` or a value alone, into the value and the feature."""
-        name, value = read_pair(self._schema, text) or (None, text)
-        return value, name
+        """Split a text, ``NAME=VALUE`` or a value alone, into the value and the feature.
+
+        Raises
+        ------
+        DataError
+            If the text has an equals sign, but neither names a feature nor is a label of the
+            current question; in quotes it is a value.
+        """
+        found = read_pair(self._schema, text)
+        if found is not None:
+            return found[1], found[0]
+        name, equals, _ = text.partition("=")
+        labels = map(str, (self.question.labels or ()) if self.question else ())
+        if equals and text[0] not in QUOTES and text not in labels:
+            hint = did_you_mean(name.strip(), self._schema.names)
+            raise DataError(
+                f"there is no feature {name.strip()!r}{hint or _some_of(self._walk.asks)}"
+            )
+        return text, None
 
     def _read(self, text: str, feature: str | None) -> tuple[str | int, Any]:
         name = self._current() if feature is None else read_feature(self._schema, feature)
@@ -157,6 +184,12 @@ class Interview:
     def _question(self, feature: str | int) -> Question:
         column = self._schema.columns[self._schema.index(feature)]
         return Question(feature, self._walk.price(feature), column.categories)
+
+
+def _some_of(features: Sequence[str | int]) -> str:
+    """Return the end of a message that lists the features that are wanted."""
+    more = ", ..." if len(features) > MAX_LISTED else ""
+    return f"; wanted now: {', '.join(map(str, features[:MAX_LISTED]))}{more}"
 
 
 def read_value(column: Column, text: str) -> Any:
@@ -180,7 +213,7 @@ def read_value(column: Column, text: str) -> Any:
     text = text.strip()
     if text == MISSING:
         return None
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+    if len(text) > 1 and text[0] == text[-1] and text[0] in QUOTES:
         text = text[1:-1]
     boolean = BOOLEANS.get(text.lower())
     try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from thrifty.bundle import NamedWalk, Predictor, Receipt
-from thrifty.costs.money import money
+from thrifty.bundle import NamedWalk, Predictor, Reason, Receipt
+from thrifty.costs.money import as_float, money
 from thrifty.errors import DataError, SourceError
 from thrifty.serve.sources import Feature, Source, fetch
 
@@ -29,9 +31,9 @@ def answer(
     known : mapping, optional
         Values known beforehand, by feature; they are free of charge.
     cap : float, optional
-        What the example may cost at most. A feature is bought only if the bill stays within the
-        cap; if that holds for no wanted feature, the best answer so far is the answer. The price
-        of evaluations counts as soon as they are made.
+        What the example may cost at most. Features are bought only if the bill, with the
+        evaluations that their values may lead to, stays within the cap; if it cannot, the best
+        answer so far is the answer.
 
     Returns
     -------
@@ -41,9 +43,11 @@ def answer(
     Raises
     ------
     DataError
-        If `known` or `cap` is invalid.
+        If `known` or `cap` is invalid, or the evaluations before the first purchase cost more than
+        the cap.
     SourceError
-        If a feature cannot be fetched, or its value is invalid; the message names it.
+        If a feature cannot be fetched, or its value is invalid; the message names it. Its `receipt`
+        says what was bought, `walk` can go on, and `values` are all that was fetched.
 
     Examples
     --------
@@ -57,35 +61,55 @@ def answer(
     >>> label, receipt.total
     ('yes', 1.0)
     >>> label, receipt = answer(model.predictor_, RowSource({}), cap=0.5)
-    >>> receipt.stopped
-    'cap of 0.50 reached'
+    >>> receipt.stopped, receipt.reason
+    ('cap', 'cap of 0.50 reached')
     """
-    if cap is not None and not cap >= 0:
+    limit = as_float(cap)
+    if cap is not None and not (isinstance(limit, float) and limit >= 0):
         raise DataError(f"cap: {cap!r} is not a number of 0 or more")
     walk = predictor.walk(known)
-    while walk.asks:
-        wanted = walk.asks if cap is None else _affordable(predictor, walk, cap)
+    if cap is not None and walk.receipt.total > cap:
+        least = money(walk.receipt.total, predictor.prices.unit)
+        raise DataError(
+            f"cap: {cap!r} is less than the evaluations that come first; raise it to {least}"
+        )
+    while (why := walk.why) is not None:  # reading a reason puts it on the receipt
+        wanted = walk.asks if cap is None else _affordable(walk, why, cap)
         if not wanted:
-            walk.stop(f"cap of {money(cap or 0.0, predictor.prices.unit)} reached")
+            walk.stop(f"cap of {money(cap or 0.0, predictor.prices.unit)} reached", code="cap")
             break
+        _fetch_into(walk, source, wanted)
+    return walk.answer, walk.receipt
+
+
+def _affordable(walk: NamedWalk, why: Reason, cap: float) -> tuple[Feature, ...]:
+    """Return the wanted features that fit under the cap together, the most useful first.
+
+    Features that are bought together are worth nothing one by one: it is all of them or none.
+    """
+    if len(why.features) > 1:
+        return why.features if walk.largest_bill(why.features) <= cap else ()
+    wanted: list[Feature] = []
+    for feature in walk.asks:
+        if walk.largest_bill([*wanted, feature]) <= cap:
+            wanted.append(feature)
+    return tuple(wanted)
+
+
+def _fetch_into(walk: NamedWalk, source: Source, wanted: tuple[Feature, ...]) -> None:
+    """Fetch values and pass them to the walk; an error has all that was paid for."""
+    try:
         values = fetch(source, wanted)
         try:
             walk.tell(values)
         except DataError as error:
-            raise SourceError(f"the source returned an invalid value: {error}") from error
-    return walk.answer, walk.receipt
-
-
-def _affordable(predictor: Predictor, walk: NamedWalk, cap: float) -> tuple[Feature, ...]:
-    """Return the wanted features that fit under the cap together, the most useful first."""
-    index = predictor.schema.index
-    wanted: list[Feature] = []
-    bill, bought = walk.receipt.total, {index(name) for name in walk.told}
-    free = {index(name) for name in (*walk.known, *walk.skipped)}
-    for feature in walk.asks:
-        price = predictor.prices.marginal(index(feature), bought, free)
-        if bill + price <= cap:
-            wanted.append(feature)
-            bought.add(index(feature))
-            bill += price
-    return tuple(wanted)
+            raise SourceError(f"the source returned an invalid value: {error}", values) from error
+    except SourceError as error:
+        for feature, value in error.values.items():
+            with suppress(DataError):  # the invalid ones are in the message
+                walk.tell({feature: value})
+        reason = f"source failed: {error}"
+        error.values = {**walk.told, **error.values}
+        error.walk = walk
+        error.receipt = replace(walk.receipt, stopped="source_failed", reason=reason)
+        raise

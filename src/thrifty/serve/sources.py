@@ -72,7 +72,8 @@ class CallSource:
         Raises
         ------
         SourceError
-            If a function fails; the message names the feature.
+            If a function fails; the message names the feature, and the error has the values that
+            were fetched before.
         """
         values: dict[Feature, Any] = {}
         for feature in features:
@@ -82,7 +83,7 @@ class CallSource:
                 elif feature in self.calls:
                     values[feature] = self.calls[feature]()
             except Exception as error:
-                raise _failure((feature,), error) from error
+                raise _failure((feature,), error, values) from error
         return values
 
 
@@ -92,7 +93,8 @@ def fetch(source: Source, features: tuple[Feature, ...]) -> dict[Feature, Any]:
     Raises
     ------
     SourceError
-        If the source fails or leaves a feature out; the message names the features.
+        If the source fails or leaves a feature out; the message names the features, and the error
+        has the values of the others.
 
     Examples
     --------
@@ -112,11 +114,15 @@ def fetch(source: Source, features: tuple[Feature, ...]) -> dict[Feature, Any]:
         raise
     except Exception as error:
         raise _failure(features, error) from error
-    raise SourceError(f"{_listed(absent)}: no value from the source; use None for missing")
+    fetched = {feature: values[feature] for feature in features if feature not in absent}
+    raise SourceError(f"{_listed(absent)}: no value from the source; use None for missing", fetched)
 
 
-def _failure(features: tuple[Feature, ...], error: Exception) -> SourceError:
-    return SourceError(f"{_listed(features)}: fetching failed ({type(error).__name__}: {error})")
+def _failure(
+    features: tuple[Feature, ...], error: Exception, values: Mapping[Feature, Any] | None = None
+) -> SourceError:
+    text = f"{_listed(features)}: fetching failed ({type(error).__name__}: {error})"
+    return SourceError(text, values)
 
 
 def _listed(features: tuple[Feature, ...]) -> str:

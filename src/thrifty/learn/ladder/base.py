@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from thrifty.bundle import States
 from thrifty.costs import BoundPrices, Prices
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PricedEstimator
@@ -158,7 +159,7 @@ class Ladder(PricedEstimator):
 
     def _path(self, train: TrainingSet, validation: ValidationSet | None) -> Iterator[Point]:
         """Yield operating points, cheapest first; the constant, at bill 0, is one of them."""
-        _, plain, branches, policies, pace = self._fit_ladders(train, validation)
+        rows, plain, branches, policies, pace = self._fit_ladders(train, validation)
         measured = self.evidence(train) if validation is None else validation
         points: dict[bytes, Point] = {}
 
@@ -167,7 +168,10 @@ class Ladder(PricedEstimator):
             if plan.key not in points:
                 look_up = partial(_last_outputs, plan, len(measured))
                 predictor = self._predictor_of(plan.model, train, knob)
-                points[plan.key] = Point.measure(predictor, measured, look_up=look_up)
+                passes = partial(_last_passes, plan, len(rows.evidence) - len(measured))
+                points[plan.key] = Point.measure(
+                    predictor, measured, look_up=look_up, passes=passes
+                )
 
         before = pace.clock()
         for rung in range(len(plain.rungs)):
@@ -321,3 +325,12 @@ class Ladder(PricedEstimator):
 def _last_outputs(plan: Plan, count: int) -> ValidationOutputs:
     """Return what a plan does with the last rows of the evidence: all, or a validation set."""
     return ValidationOutputs(*(each[-count:] for each in plan.outputs()))
+
+
+def _last_passes(plan: Plan, first: int) -> list[States]:
+    """Return where the rows of the evidence from `first` on were before they stopped."""
+    last = []
+    for rows, scores, bills in plan.passes():
+        kept = rows >= first
+        last.append(States(rows[kept] - first, scores[kept], bills[kept]))
+    return last

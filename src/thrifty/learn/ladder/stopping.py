@@ -17,11 +17,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.bundle import States
 from thrifty.costs import BoundPrices
 from thrifty.learn.ladder.branching import Split
+from thrifty.learn.ladder.feature_order import price_of
 from thrifty.learn.ladder.rungs import Rung
 from thrifty.learn.point import ValidationOutputs
-from thrifty.model import Branch, Forest, Frozen, Stages
+from thrifty.model import Average, Branch, Forest, Frozen, Stages
 
 __all__ = ["FittedBranches", "FittedLadder", "Plan", "Planner", "StoppingEvidence", "rung_bills"]
 
@@ -118,16 +120,26 @@ class Plan(NamedTuple):
     """A frozen model, and what it does with the evidence.
 
     `key` is equal for equal models of one fit; `outputs` looks up scores and bills of the evidence,
-    by models that have not seen it.
+    by models that have not seen it; `passes` looks up where its rows were before they stopped.
     """
 
     key: bytes
     model: Frozen
     outputs: Callable[[], ValidationOutputs]
+    passes: Callable[[], list[States]] = list
 
 
 class Planner(Protocol):
-    """A ladder, branches or policies: anything that has a plan for every cost weight."""
+    """A ladder, branches or policies: anything that has a plan for every cost weight.
+
+    `prices` are those of all features; `bought` are the features that every row has bought before.
+    """
+
+    @property
+    def prices(self) -> BoundPrices: ...
+
+    @property
+    def bought(self) -> frozenset[int]: ...
 
     def plan(self, cost_weight: float, start: int = 0) -> Plan:
         """Return the plan at a cost weight, if no row stops below rung `start`."""
@@ -202,7 +214,17 @@ class FittedLadder:
                 scores[stops == place] = rung.scores[stops == place]
             return ValidationOutputs(scores, bills[stops])
 
-        self._plans[key] = Plan(key, frozen, outputs)
+        def passes() -> list[States]:
+            states, first = [], rungs[0].model
+            if isinstance(first, Average):  # before it is bought, rows have the prior
+                bill = price_of(np.array(sorted(self.bought), dtype=np.int64), self.prices)
+                states.append(States.alike(len(stops), first.prior, bill))
+            for place, rung in enumerate(rungs[:-1]):
+                rows = np.flatnonzero(stops > place)
+                states.append(States(rows, rung.scores[rows], np.full(len(rows), bills[place])))
+            return states
+
+        self._plans[key] = Plan(key, frozen, outputs, passes)
         return self._plans[key]
 
     @cached_property
@@ -252,8 +274,26 @@ class FittedBranches:
                 joined.append(both)
             return ValidationOutputs(*joined)
 
+        def passes() -> list[States]:
+            bill = price_of(np.array(sorted(self.bought), dtype=np.int64), self.prices)
+            states = [States.alike(len(self.goes_left), self.prior, bill)]
+            for side, plan in ((self.goes_left, left), (~self.goes_left, right)):
+                rows = np.flatnonzero(side)
+                states += [state._replace(rows=rows[state.rows]) for state in plan.passes()]
+            return states
+
         key = b"|".join([repr(self.split).encode(), left.key, right.key])
-        return Plan(key, model, outputs)
+        return Plan(key, model, outputs, passes)
+
+    @property
+    def prices(self) -> BoundPrices:
+        """Prices of all features."""
+        return self.left.prices
+
+    @property
+    def bought(self) -> frozenset[int]:
+        """Features that every row has bought before it gets to the split."""
+        return self.left.bought - {self.split.feature}
 
 
 def rung_bills(

@@ -11,7 +11,7 @@ costs as much as ten steps here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -21,8 +21,20 @@ from numpy.typing import NDArray
 
 from thrifty.model.base import Price, Walk
 from thrifty.model.links import apply_link
+from thrifty.model.motive import Motive
 
 __all__ = ["ForestLists", "ForestWalk", "Split"]
+
+
+# What the outputs of a forest are, in the words of a user.
+OUTPUTS = {
+    "sum": "the answer",
+    "sigmoid": "the log-odds",
+    "softmax": "the log-odds",
+    "hinge": "the margin",
+    "mean": "the probability",
+    "vote": "the probability",
+}
 
 
 class Split(NamedTuple):
@@ -72,6 +84,22 @@ class ForestLists:
             if split is not None:
                 waiting.setdefault(split.feature, []).append(tree)
         return waiting
+
+    @cached_property
+    def spread(self) -> NDArray[np.float64]:
+        """How far apart the leaves below each node are, (nodes, 1) or (nodes, k)."""
+        child = np.array([-1 if split is None else split.child for split in self.splits])
+        levels = [np.array(self.roots, dtype=np.int64)]
+        while len(levels[-1]):
+            first = child[levels[-1]]
+            first = first[first >= 0]
+            levels.append(np.concatenate([first, first + 1]))
+        low, high = self.contributions.copy(), self.contributions.copy()
+        for level in reversed(levels):
+            split = level[child[level] >= 0]
+            low[split] = np.minimum(low[child[split]], low[child[split] + 1])
+            high[split] = np.maximum(high[child[split]], high[child[split] + 1])
+        return np.asarray(high - low)
 
     def part(self, trees: slice, base: NDArray[np.float64]) -> ForestLists:
         """Return some of the trees, with sums that start from `base` (k,)."""
@@ -146,6 +174,33 @@ class ForestWalk(Walk):
     def evaluations(self) -> int:
         """Number of trees that have reached a leaf."""
         return len(self._position) - sum(len(trees) for trees in self._waiting.values())
+
+    @property
+    def motive(self) -> Motive:
+        """How far the trees that wait for each feature can move their output."""
+        wanted = self.asks[:1]
+        gains = {feature: self._range(trees) for feature, trees in self._waiting.items()}
+        others = tuple(((j,), gain) for j, gain in gains.items() if j not in wanted)
+        what = OUTPUTS[self._lists.link]
+        return Motive(wanted, "range", gains[wanted[0]], others, what) if wanted else Motive(())
+
+    def evaluations_after(self, features: Collection[int]) -> int:
+        """Return the trees that reach a leaf if all those finish that wait for these features."""
+        known = {*features, *self._unread}
+        waiting = self._waiting.items()
+        return self.evaluations + sum(len(trees) for j, trees in waiting if j in known)
+
+    def _range(self, trees: list[int]) -> float:
+        """Return the most by which some trees can move one of the outputs."""
+        lists = self._lists
+        spread = lists.spread[[self._position[tree] for tree in trees]]
+        moved = np.zeros(len(lists.base))
+        if spread.shape[1] == 1:
+            np.add.at(moved, lists.outputs[trees], spread[:, 0])
+        else:
+            moved = spread.sum(axis=0)
+        shares = len(self._position) if lists.link in ("mean", "vote") else 1
+        return float(moved.max()) / shares
 
     def _move(self, trees: list[int]) -> None:
         """Move some trees as far as known values lead them, and let them wait there."""

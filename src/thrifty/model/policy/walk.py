@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.model.base import Walk
+from thrifty.model.motive import End, Motive
 from thrifty.model.policy.wallets import Wallets
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ class PolicyWalk(Walk):
         self._waiting: dict[int, float] = {}
         self._touched: list[int] = []
         self._steps = 0
+        # The item that is being bought, and what each item cost when it was chosen; -1: none yet.
+        self._item = -1
+        self._quote: tuple[Floats, NDArray[np.bool_]] | None = None
         self._scores: Floats = policy.predictor.score(self._table)[0]
         self._wanted: list[int] = np.flatnonzero(policy.known).tolist()
         if not self._wanted:
@@ -71,6 +75,36 @@ class PolicyWalk(Walk):
         """Trees of both forests, for each step so far."""
         return self._steps * self._policy.trees_per_step
 
+    @property
+    def motive(self) -> Motive:
+        """What the value forest estimated for the item that is bought, and for the others."""
+        if self._quote is None or not self._wanted:
+            return Motive(self.asks, note="the model reads it first, at no price")
+        policy, (_, affordable) = self._policy, self._quote
+        table = self._table.copy()
+        table[0, policy.reads[self._item]] = np.nan  # values that came since do not count
+        value = np.maximum(policy.value.raw(table)[0], 0.0)
+        items = [item for item in np.flatnonzero(affordable[0]).tolist() if item != self._item]
+        others = tuple(
+            (tuple(np.flatnonzero(policy.members[item]).tolist()), float(value[item]))
+            for item in items
+        )
+        return Motive(self.asks, "log_loss", float(value[self._item]), others)
+
+    @property
+    def end(self) -> End:
+        """Whether nothing is left, nothing fits under the cap, or nothing is worth its price."""
+        if self._wallets.bought.all():
+            return "complete"
+        _, affordable = self._wallets.quote(self._policy)
+        return "not_worth_it" if affordable.any() else "cap"
+
+    def evaluations_after(self, features: Collection[int]) -> int:
+        """Return the trees of as many steps as these features, and those at hand, may allow."""
+        known = {*features, *self._waiting}
+        steps = len(known) + 1 if known.issuperset(self._wanted) and self._wanted else 0
+        return (self._steps + steps) * self._policy.trees_per_step
+
     def _plan(self) -> None:
         """Score what is bought, and choose the next item or stop."""
         policy, wallets = self._policy, self._wallets
@@ -79,6 +113,7 @@ class PolicyWalk(Walk):
         self._scores = scores[0]
         if policy.goes_on(item, urgency)[0]:
             already = wallets.bought[0]
+            self._item, self._quote = int(item[0]), wallets.quote(policy)
             reads = policy.members[policy.bundle[item[0]] & ~already].any(axis=0)
             wallets.buy(policy, item)
             self._wanted = np.flatnonzero(reads).tolist()

@@ -10,13 +10,14 @@ stopping therefore says where each row would stop at any threshold.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.model.base import Frozen, Price, Walk
+from thrifty.model.motive import End
 
 __all__ = [
     "SequentialModel",
@@ -234,7 +235,7 @@ class SequentialModel(Frozen):
 
     def walk(self, price: Price | None = None) -> SequentialWalk:
         """Start one example; it chooses by the model's weighted prices and ignores `price`."""
-        return SequentialWalk(self.start())
+        return SequentialWalk(self.start(), len(self.order))
 
     def scores_after(self, states: SequentialStates, steps: Ints) -> Floats:
         """Return class probabilities (n, K) of rows that stop after `steps` (n,) purchases."""
@@ -276,10 +277,16 @@ class SequentialWalk(Walk):
 
     A value that arrives early waits until the state needs it, so what is read does not depend on
     the order of arrival.
+
+    Parameters
+    ----------
+    state : SequentialState
+    n_buyable : int
+        Number of features that may be bought.
     """
 
-    def __init__(self, state: SequentialState) -> None:
-        self._state = state
+    def __init__(self, state: SequentialState, n_buyable: int) -> None:
+        self._state, self._n_buyable = state, n_buyable
         self._waiting: dict[int, float] = {}
 
     @property
@@ -307,3 +314,12 @@ class SequentialWalk(Walk):
     def evaluations(self) -> int:
         """Scans of the training rows so far: one for each purchase."""
         return len(self._state.bought)
+
+    @property
+    def end(self) -> End:
+        """ "sure" if there was more to buy."""
+        return "sure" if len(self._state.bought) < self._n_buyable else "complete"
+
+    def evaluations_after(self, features: Collection[int]) -> int:
+        """Return a scan for each purchase that these features, and those at hand, may allow."""
+        return len(self._state.bought) + len({*features, *self._waiting})

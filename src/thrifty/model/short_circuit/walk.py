@@ -7,12 +7,13 @@ depend on the example alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.model.forest.walk import ForestLists, ForestWalk
+from thrifty.model.motive import End
 from thrifty.model.short_circuit.bounds import Bounds, is_settled
 
 __all__ = ["ShortCircuitWalk"]
@@ -76,6 +77,15 @@ class ShortCircuitWalk(ForestWalk):
             return super().scores
         stopped = np.array([self._wanted is None and bool(self._waiting)])
         return self._bounds.clip_values(super().scores, self._ends[:, :1].T, stopped)
+
+    @property
+    def end(self) -> End:
+        """ "settled" while trees still wait for something."""
+        return "settled" if self._waiting else "complete"
+
+    def evaluations_after(self, features: Collection[int]) -> int:
+        """Return the trees that reach a leaf if all those finish that wait for known values."""
+        return super().evaluations_after({*features, *self._told})
 
     def _next_feature(self) -> int | None:
         """Return the feature to buy now; None when the prediction is settled."""
