@@ -203,8 +203,8 @@ def gained(bill, right, neg_brier):
     return by_hand.point(bill, right / 100, gains=gains, neg_brier=clear, bills=np.full(100, bill))
 
 
-def test_of_points_that_are_level_the_one_with_the_best_brier_score_is_chosen() -> None:
-    lucky, steady, worse = gained(3, 80, -0.4), gained(4, 78, -0.3), gained(2, 50, -0.1)
+def test_of_points_that_are_level_the_one_with_the_better_brier_score_is_chosen() -> None:
+    lucky, steady, worse = gained(3, 80, -0.4), gained(4, 79, -0.1), gained(2, 50, -0.1)
     assert choose(curve(lucky, steady, worse), 9) is steady
     assert choose(curve(lucky, worse), 9) is lucky
 
@@ -212,3 +212,49 @@ def test_of_points_that_are_level_the_one_with_the_best_brier_score_is_chosen() 
 def test_of_points_that_are_equal_in_all_the_cheaper_is_chosen() -> None:
     points = [gained(bill, 80, -0.3) for bill in (4, 3)]
     assert choose(curve(*points), 9).bill == 3
+
+
+def test_a_dearer_point_that_is_hardly_better_is_not_chosen() -> None:
+    cheap, dear = gained(1, 80, -0.3), gained(50, 80, -0.2995)
+    free = by_hand.point(0, 0.5, gains=np.tile([0.0, 1.0], 50), neg_brier=np.full(100, -0.5))
+    gains = np.roll(cheap.gains, 1)  # right as often, on other rows: the difference is noise
+    dear = by_hand.point(50, 0.8, gains=gains, neg_brier=dear.neg_brier, bills=np.full(100, 50.0))
+    assert choose(curve(free, cheap, dear), 99) is cheap
+
+
+def constant(right, neg_brier):
+    return by_hand.point(
+        0, right / 100, gains=(np.arange(100) < right) * 1.0, neg_brier=np.full(100, neg_brier)
+    )
+
+
+def test_a_better_brier_score_alone_is_not_worth_money() -> None:
+    # The labels are those of the constant; only the probabilities are better.
+    free = constant(90, -0.2)
+    bought = by_hand.point(9, 0.9, gains=free.gains, neg_brier=np.full(100, -0.1))
+    assert choose(curve(free, bought), 99) is free
+
+
+rows_of_gains = st.lists(st.sampled_from([0.0, 1.0]), min_size=30, max_size=30).map(np.array)
+briers = st.lists(st.floats(-2, 0), min_size=30, max_size=30).map(np.array)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), rows_of_gains, briers), max_size=6), rows_of_gains)
+def test_nothing_is_sold_that_is_no_better_than_what_is_free(sold, free_gains) -> None:
+    free = by_hand.point(0, free_gains.mean(), gains=free_gains, neg_brier=np.full(30, -0.4))
+    points = [
+        by_hand.point(bill, gains.mean(), gains=gains, neg_brier=brier, bills=np.full(30, bill))
+        for bill, gains, brier in sold
+    ]
+    found = curve(free, *points)
+    chosen = choose(found, 99)
+    assert chosen is free or chosen.quality > free.quality
+    # Never a dearer point that is no better by what points are compared by.
+    assert chosen in found.choices
+    cheaper = [point for point in points if point.bill < chosen.bill]
+    assert all(point.smooth_quality < chosen.smooth_quality for point in cheaper)
+
+
+def test_choices_are_the_frontier_where_there_is_no_brier_score() -> None:
+    found = curve(by_hand.point(0, 0.5), by_hand.point(2, 0.9), by_hand.point(3, 0.8))
+    assert found.choices == found.frontier

@@ -250,14 +250,14 @@ class _HullSearch:
 
         def slope(first: CurvePoint, second: CurvePoint) -> float:
             width = _training_mean(second) - _training_mean(first)
-            return (_value(second) - _value(first)) / width if width > 0 else math.inf
+            return (second.smooth_quality - first.smooth_quality) / width if width > 0 else math.inf
 
         def order(point: CurvePoint) -> tuple[float, float]:
-            return _training_mean(point), -_value(point)
+            return _training_mean(point), -point.smooth_quality
 
         hull: list[CurvePoint] = []
         for point in sorted(self.curve.points, key=order):
-            if hull and _value(point) <= _value(hull[-1]):
+            if hull and point.smooth_quality <= hull[-1].smooth_quality:
                 continue
             while len(hull) > 1 and slope(hull[-2], hull[-1]) <= slope(hull[-1], point):
                 hull.pop()
@@ -305,8 +305,3 @@ class _HullSearch:
 
 def _training_mean(point: CurvePoint) -> float:
     return point.bill if point.training_bill is None else point.training_bill[0]
-
-
-def _value(point: CurvePoint) -> float:
-    """Return the Brier score where there is one, as in the choice; else the quality."""
-    return point.quality if point.neg_brier is None else float(point.neg_brier.mean())

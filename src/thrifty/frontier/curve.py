@@ -141,6 +141,20 @@ class CurvePoint:
         """Name of the learner, and the knob."""
         return f"{self.learner} ({format_knob(self.knob)})" if self.knob else self.learner
 
+    @property
+    def smooth_gains(self) -> NDArray[np.float64]:
+        """Contributions of the rows to `smooth_quality`; the gains where there is no Brier score.
+
+        For accuracy, half of each is whether the row is right, half its Brier score on a scale from
+        0 to 1: probabilities say more about a model than the few rows that change sides.
+        """
+        return self.gains if self.neg_brier is None else (self.gains + 1 + self.neg_brier / 2) / 2
+
+    @property
+    def smooth_quality(self) -> float:
+        """What points are compared by when one is chosen: the mean of `smooth_gains`."""
+        return float(self.smooth_gains.mean())
+
 
 @dataclass(frozen=True, eq=False)
 class Curve:
@@ -202,6 +216,18 @@ class Curve:
     def frontier(self) -> tuple[CurvePoint, ...]:
         """The Pareto-optimal points: each is better than all that cost no more."""
         return pareto_optimal(self.points)
+
+    @property
+    def choices(self) -> tuple[CurvePoint, ...]:
+        """The points that `choose` chooses from: each is better than all that cost no more.
+
+        They are compared by `smooth_quality`; where that is the quality, this is the frontier.
+        """
+        kept: list[CurvePoint] = []
+        for point in sorted(self.points, key=lambda point: (point.bill, -point.smooth_quality)):
+            if not kept or point.smooth_quality > kept[-1].smooth_quality:
+                kept.append(point)
+        return tuple(kept)
 
     @property
     def hull(self) -> tuple[CurvePoint, ...]:
