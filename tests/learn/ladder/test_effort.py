@@ -37,10 +37,9 @@ def test_a_fast_ladder_on_few_rows_has_no_boosted_trees_but_all_rows_as_evidence
     assert (found.boosted, found.one_fold) == (boosted, one_fold)
 
 
-def test_large_tables_are_divided_half_as_often(monkeypatch):
-    usual = settings_for("best", make_set(200)).repeats
-    monkeypatch.setattr(effort_module, "MANY_CELLS", 300)
-    assert settings_for("best", make_set(200)).repeats == usual // 2
+def test_tables_of_a_thousand_rows_are_divided_half_as_often():
+    usual = settings_for("best", make_set(999)).repeats
+    assert settings_for("best", make_set(1000)).repeats == usual // 2
 
 
 def test_a_fast_ladder_on_a_large_table_boosts_fewer_rounds(monkeypatch):

@@ -52,6 +52,7 @@ def make_classes(n=120, seed=0):
         (300, 2, (60, 0.2, 15, 5, 8)),
         (300, 5, (80, 0.1, 15, 5, 8)),
         (300, 0, (80, 0.1, 15, 5, 8)),
+        (2000, 3, (60, 0.2, 31, 20, 8)),
         (6000, 3, (60, 0.2, 31, 20, 8)),
         (20_000, 2, (60, 0.15, 63, 20, 12)),
         (20_000, 0, (60, 0.15, 63, 20, 12)),
@@ -65,6 +66,12 @@ def test_settings_suit_the_size_of_the_table(n, classes, expected, read_rows):
     )
     settings = (found.rounds, found.learning_rate, found.max_leaves, found.min_samples_leaf)
     assert (*settings, found.max_depth) == expected
+
+
+def test_below_the_top_rungs_trees_are_smaller(read_rows):
+    rows = read_rows("regression", *make_sum(1000))
+    assert BoostedTrees.suited_to(rows, is_top=False).max_leaves == 15
+    assert BoostedTrees.suited_to(rows, is_top=True).max_leaves == 31
 
 
 def test_a_ranking_of_few_rows_gets_small_trees(read_rows):
@@ -88,6 +95,17 @@ def test_boosted_scores_are_those_of_models_without_the_row(task, make, read_row
         forests.append(forest)
     average = Forest.average(forests)
     np.testing.assert_array_equal(part.model.score(rows.X), average.score(rows.X))
+
+
+def test_on_many_rows_the_boosted_model_is_fitted_on_all_of_them(read_rows, monkeypatch):
+    few = fit_boosted(read_rows("regression", *make_sum(200)), ALL, FEW, random())
+    monkeypatch.setattr(rows_module, "REFIT_FROM", 200)
+    rows = read_rows("regression", *make_sum(200))
+    part = fit_boosted(rows, ALL, FEW, random())
+    every = np.arange(200)
+    forest, _ = FEW.fit(rows.binned, loss_on(rows, every), rows, ALL, seed=0)
+    np.testing.assert_array_equal(part.model.score(rows.X), forest.score(rows.X))
+    np.testing.assert_array_equal(part.scores, few.scores)
 
 
 def test_the_more_a_feature_matters_the_more_it_gains(read_rows):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -87,7 +89,17 @@ def test_boosting_a_small_table_uses_few_bins_and_a_large_one_all(read_rows, mon
     division = rows.crossfit.divisions[1]
     few = rows.bins_to_fit[1]
     assert few.bins.shape == (1, len(division.fit))
-    assert few.width[0] <= rows_module.SMALL_TABLE_BINS < rows.binned.width[0]
-    monkeypatch.setattr(rows_module, "LARGE", 400)
+    assert few.width[0] <= rows_module.FEW_BINS < rows.binned.width[0]
+    monkeypatch.setattr(rows_module, "MANY_BINS_FROM", 400)
     all_bins = read_rows("regression", many, many[:, 0]).bins_to_fit[1]
     np.testing.assert_array_equal(all_bins.bins, rows.binned.bins[:, division.fit])
+
+
+def test_boosted_models_are_refitted_on_many_rows_unless_there_is_one_division(
+    read_rows, monkeypatch
+):
+    assert not read_rows("regression", X, Y).refits
+    monkeypatch.setattr(rows_module, "REFIT_FROM", 30)
+    rows = read_rows("regression", X, Y)
+    assert rows.refits
+    assert not replace(rows, crossfit=rows.crossfit.thin(1, 1.0, np.random.RandomState(0))).refits

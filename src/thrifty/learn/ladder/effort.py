@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from thrifty.learn.crossfit import LARGE
 from thrifty.learn.dataset import TrainingSet
+from thrifty.learn.ladder.rows import REFIT_FROM
 
 __all__ = ["EFFORTS", "RungSettings", "settings_for"]
 
@@ -52,7 +53,7 @@ class RungSettings:
 
 
 # Small tables are divided several times over: then the choice of thresholds is less of a lottery,
-# and the averages are better.
+# and the averages are better. From `REFIT_FROM` rows on, half as often does.
 EFFORTS = {
     "fast": RungSettings(
         n_rungs=13, n_trees=40, n_top_trees=80, repeats=1, one_fold=True, n_cost_weights=50,
@@ -64,8 +65,6 @@ EFFORTS = {
 # On fewer rows, a fast ladder averages extra-trees and a linear model only. Without boosting there
 # are no folds to fit, so that all rows are evidence: as good as boosted trees in three folds.
 FEW_ROWS = 1000
-# Beyond this many cells of the table, times outputs of a model, half as many divisions must do.
-MANY_CELLS = 3_000_000
 
 
 def settings_for(effort: str, train: TrainingSet) -> RungSettings:
@@ -81,8 +80,7 @@ def settings_for(effort: str, train: TrainingSet) -> RungSettings:
     (False, 6)
     """
     settings = EFFORTS[effort]
-    n_outputs = train.n_classes if train.n_classes > 2 else 1
-    if train.X.size * n_outputs > MANY_CELLS:
+    if len(train) >= REFIT_FROM:
         settings = replace(settings, repeats=max(1, settings.repeats // 2))
     if effort == "fast" and len(train) < FEW_ROWS and train.task != "ranking":
         settings = replace(

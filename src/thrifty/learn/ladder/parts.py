@@ -182,24 +182,33 @@ def loss_on(rows: LadderRows, some: NDArray[np.intp]) -> Loss:
 def fit_boosted(
     rows: LadderRows, features: Features, settings: BoostedTrees, random: np.random.RandomState
 ) -> Part:
-    """Boost without each fold; the part is the average of these models, no refit.
+    """Boost without each fold, to score the evidence, and make one model of it.
 
-    The average of three models on two thirds of the rows was better than one model on all rows, by
-    0.7 points of area on small tables.
+    On few rows it is the average of these models, which was better than one model on all rows by
+    0.7 points of area. From a thousand rows on, one model on all rows is better by 0.1 to 0.3
+    points at the full price, and smaller.
     """
     forests: list[Forest] = []
     gain = np.zeros(rows.X.shape[1])
+
+    def boost(binned: Binned, fit: NDArray[np.intp]) -> Forest:
+        seed = random.randint(2**31)
+        forest, gained = settings.fit(binned, loss_on(rows, fit), rows, features, seed)
+        np.add(gain, gained, out=gain)
+        return forest
+
     bins = iter(rows.bins_to_fit)
 
     def score(fit: NDArray[np.intp], unseen: NDArray[np.intp]) -> Floats:
-        seed = random.randint(2**31)
-        forest, gained = settings.fit(next(bins), loss_on(rows, fit), rows, features, seed)
-        forests.append(forest)
-        np.add(gain, gained, out=gain)
-        return np.asarray(forest.raw(rows.X[unseen]))
+        forests.append(boost(next(bins), fit))
+        return np.asarray(forests[-1].raw(rows.X[unseen]))
 
     raw = rows.crossfit.collect(score)
-    model = Forest.average(forests)
+    if rows.refits:
+        every = np.arange(0, rows.n_train, round(1 / rows.share))
+        model = boost(rows.binned.take(every), every)
+    else:
+        model = Forest.average(forests)
     if rows.task == "ranking":
         model, raw = _scale_to_grades(model, raw, rows)
     scores = _on_validation(model, apply_link(model.link, raw), rows)

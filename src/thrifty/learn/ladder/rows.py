@@ -19,8 +19,10 @@ __all__ = ["LadderRows"]
 
 Floats = NDArray[np.float64]
 
-# On small tables, boosting with fewer bins takes a third of the time and is as good.
-SMALL_TABLE_BINS = 64
+# On fewer rows than that, boosting with fewer bins takes a third of the time and is as good.
+MANY_BINS_FROM, FEW_BINS = 1000, 64
+# From so many rows on, the average of models of single folds is no better than one on all rows.
+REFIT_FROM = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +129,17 @@ class LadderRows:
     @cached_property
     def bins_to_fit(self) -> list[Binned]:
         """The bins, for boosting, of the rows that each division fits on."""
-        binned = self.binned if self.n_train >= LARGE else self.binned.coarsen(SMALL_TABLE_BINS)
+        many = self.n_train >= MANY_BINS_FROM
+        binned = self.binned if many else self.binned.coarsen(FEW_BINS)
         return [binned.take(division.fit) for division in self.crossfit.divisions]
+
+    @property
+    def refits(self) -> bool:
+        """Whether boosted models of single folds only score the evidence, and one is fitted on all.
+
+        Where a single model is all that there is time for, it is kept.
+        """
+        return self.n_train >= REFIT_FROM and len(self.crossfit.divisions) > 1
 
     def weight_of(self, rows: NDArray[np.intp]) -> Floats | None:
         """Return the weights of some rows, if there are any."""

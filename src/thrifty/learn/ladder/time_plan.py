@@ -66,6 +66,8 @@ class RungTimes(NamedTuple):
         if settings.boosted:
             rounds = settings.rounds * BoostedTrees.suited_to(rows).rounds
             seconds += n_divisions * rounds * self.boosted.at(n_fit)
+            if rows.refits:
+                seconds += rounds * self.boosted.at(share * rows.n_train)
         n_features = rows.X.shape[1]
         if has_forests(rows):
             n_trees = ForestSettings.suited_to(rows, n_features, settings.n_top_trees).n_trees
