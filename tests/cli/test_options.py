@@ -116,8 +116,8 @@ def test_an_unusable_table_is_reported(run, folder, table, columns, words, refus
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("age,ill\n", ["0 sample(s)"]),
-        ("ill\nyes\nno\n", ["0 feature(s)"]),
+        ("age,ill\n", ["there are no rows"]),
+        ("ill\nyes\nno\n", ["there are no columns of features"]),
         ("age,ill\n1,yes\n2,no\n", ["too few rows"]),
     ],
 )

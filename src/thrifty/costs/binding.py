@@ -1,11 +1,14 @@
-"""Binding a price list to the columns of a table: find every feature, check every price.
+"""Binding a price list to the columns of a table: find every feature, miss no column.
 
 All problems are collected and raised together, so that a user can repair a price list in one go.
+A list may cover more features than the table has, for example if it was written for several tables;
+a warning then names the others, since one of them may be misspelled.
 """
 
 from __future__ import annotations
 
 import reprlib
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thrifty.costs.bound import BoundPrices
-from thrifty.costs.money import as_float, price_fault
 from thrifty.errors import PriceError, did_you_mean, raise_all
 
 if TYPE_CHECKING:
@@ -23,6 +25,11 @@ __all__ = ["Binding"]
 
 # Columns listed in one message before "and 12 more".
 MAX_LISTED = 20
+# What to do if prices have names and the table has none.
+NO_NAMES = (
+    "but the table has none; pass a DataFrame (in a scikit-learn pipeline, use thrifty.Pipeline, "
+    'or call set_output(transform="pandas") on it), or give prices by position'
+)
 # Unknown names for which the closest column is searched. A price list written for another table
 # can have thousands of unknown names, and each search compares with all columns.
 MAX_SUGGESTIONS = 20
@@ -45,6 +52,8 @@ class Binding:
         Number of columns, d.
     problems : list of str
         What was found to be wrong so far.
+    others : list of (str, str)
+        Features of the list that the table does not have, each with the column that may be meant.
 
     Examples
     --------
@@ -60,6 +69,7 @@ class Binding:
         self.prices = prices
         self.names: tuple[Any, ...] | None
         self.problems: list[str] = []
+        self.others: list[tuple[str, str]] = []
         if isinstance(names, int | np.integer):
             self.names, self.count = None, int(names)
         else:
@@ -83,15 +93,13 @@ class Binding:
             If the list does not fit the table; the message lists every problem.
         """
         prices = self.prices
+        self._refuse_names()
         own = self._own_prices()
         group = self._group_indices()
         for name in prices.shared:
             if name not in prices.groups:
                 hint = did_you_mean(name, prices.groups) or "; add it to groups"
                 self.problems.append(f"shared price for the unknown group {name!r}{hint}")
-        shared = [
-            self._price(f"group {name!r}", prices.shared.get(name, 0.0)) for name in prices.groups
-        ]
         # A member of a group that has a shared price needs no price of its own.
         covered = {g for g, name in enumerate(prices.groups) if name in prices.shared}
         unpriced = [
@@ -106,21 +114,43 @@ class Binding:
         for name in prices.calls:
             if not isinstance(name, str):
                 self.problems.append(f"call {name!r}: the name of a call must be text")
-        calls = {name: self._price(f"call {name!r}", price) for name, price in prices.calls.items()}
-        evaluation = self._price("evaluation", prices.evaluation)
         if not isinstance(prices.unit, str):
             self.problems.append(f"unit: {prices.unit!r} is not text")
-        raise_all(PriceError, "prices", self.problems)
+        # If a column has no price, another name may be meant for it.
+        others = [f"{name} is not a column of the table{hint}" for name, hint in self.others]
+        raise_all(PriceError, "prices", self.problems and [*others, *self.problems])
+        if self.others:
+            listed = [name + hint.replace("; ", " (", 1) + ")" * bool(hint)
+                      for name, hint in self.others[:MAX_LISTED]]  # fmt: skip
+            n_more = len(self.others) - MAX_LISTED
+            more = f" and {n_more} more" if n_more > 0 else ""
+            warnings.warn(
+                f"prices: ignored, as the table has no such column: {', '.join(listed)}{more}",
+                stacklevel=3,
+            )
+        names = list(prices.groups)
+        kept = [g for g in range(len(names)) if g in group]  # the others have no column here
+        new_index = {-1: -1} | {g: k for k, g in enumerate(kept)}
         return BoundPrices(
             names=self.names,
             own=np.array([price or 0.0 for price in own], dtype=np.float64),
-            group=np.array(group, dtype=np.int64),
-            shared=np.array(shared, dtype=np.float64),
-            group_names=tuple(prices.groups),
-            evaluation=evaluation,
-            calls=calls,
+            group=np.array([new_index[g] for g in group], dtype=np.int64),
+            shared=np.array([prices.shared.get(names[g], 0.0) for g in kept], dtype=np.float64),
+            group_names=tuple(names[g] for g in kept),
+            evaluation=prices.evaluation,
+            calls=dict(prices.calls),
             unit=prices.unit,
         )
+
+    def _refuse_names(self) -> None:
+        """Raise an error if the list goes by names and the table has none."""
+        own = self.prices.own
+        keys = list(own) if isinstance(own, Mapping) else []
+        keys += [member for members in self.prices.groups.values() for member in members]
+        names = [key for key in keys if isinstance(key, str) and not _is_position(key)]
+        if self.names is None and names:
+            shown = ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
+            raise PriceError(f"prices: they go by names ({shown}), {NO_NAMES}")
 
     def _own_prices(self) -> list[float | None]:
         """Return the own price of each column; None where the list has none."""
@@ -134,7 +164,7 @@ class Binding:
                 if j is not None:
                     if own[j] is not None:
                         self.problems.append(f"{self._label(j)} has two prices; keep one")
-                    own[j] = self._price(self._label(j), price)
+                    own[j] = price
             return own
         if len(listed) != self.count:
             self.problems.append(
@@ -142,7 +172,7 @@ class Binding:
                 "give one price per column"
             )
             return [0.0] * self.count
-        return [self._price(self._label(j), price) for j, price in enumerate(listed)]
+        return list(listed)
 
     def _group_indices(self) -> list[int]:
         """Return the group of each column; -1 where it is in none."""
@@ -170,35 +200,29 @@ class Binding:
         """Return how a message refers to a column."""
         return f"feature {index}" if self.names is None else repr(self.names[index])
 
-    def _price(self, what: str, value: object) -> float:
-        """Return a price as a float; note a problem and return 0 if it is not one."""
-        price = as_float(value)
-        if (fault := price_fault(value)) is None and isinstance(price, float):
-            return price
-        self.problems.append(f"{what}: {fault}")
-        return 0.0
-
     def _find(self, key: object, where: str = "") -> int | None:
-        """Return the index of a feature; note a problem and return None if there is none."""
+        """Return the index of a feature; note why and return None if there is none."""
         remedy = "use its name" if self.names else f"use its position, 0 to {self.count - 1}"
         if isinstance(key, bool) or not isinstance(key, str | int):
             problem = f"{reprlib.repr(key)} is not a feature; {remedy}"
         elif self.names is None:
             # A file holds only text, so "3" is position 3 if the table has no names.
-            if isinstance(key, str) and not (key.isascii() and key.isdecimal()):
-                problem = f"{key!r} is a name, but the table has none; {remedy}"
-            elif not 0 <= int(key) < self.count:
-                problem = f"{key!r} is outside the table; {remedy}"
-            else:
+            if 0 <= int(key) < self.count:
                 return int(key)
+            problem = f"{key!r} is outside the table; {remedy}"
         elif key in self._index:
             return self._index[key]
         elif isinstance(key, str):
             self._suggestions_left -= 1
             hint = did_you_mean(key, self._index) if self._suggestions_left >= 0 else ""
-            problem = f"{key!r} is not a column of the table{hint}"
+            self.others.append((f"{where}{key!r}", hint))
+            return None
         else:
             remedy = f"write {self._label(key)}" if 0 <= key < self.count else "use a name"
             problem = f"{key} is a position, but the table has names; {remedy}"
         self.problems.append(f"{where}{problem}")
         return None
+
+
+def _is_position(key: str) -> bool:
+    return key.isascii() and key.isdecimal()

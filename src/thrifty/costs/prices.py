@@ -1,7 +1,8 @@
 """The price list as a user writes it, not yet bound to the columns of a table.
 
 A price list is immutable, so estimators can share it and scikit-learn can clone it. The
-constructor only stores; `bind` checks, because it needs the columns of a table to do so.
+constructor checks the prices; `bind` checks the names, because it needs the columns of a table to
+do so.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import numpy as np
 from thrifty.costs.binding import Binding
 from thrifty.costs.bound import BoundPrices
 from thrifty.costs.files import read_list
-from thrifty.costs.money import as_float
+from thrifty.costs.money import as_float, price_fault
 from thrifty.errors import PriceError, raise_all
 
-__all__ = ["Prices"]
+__all__ = ["PriceList", "Prices"]
 
 # Entries of a mapping or a sequence that the repr shows before "... 12 more".
 MAX_SHOWN = 8
@@ -77,9 +78,10 @@ class Prices:
         problems: list[str] = []
         self._own: dict[Any, Any] | tuple[Any, ...] | None = None
         if hasattr(own, "keys"):  # a pandas Series has keys too
-            self._own = _read_prices("own", own, problems)
+            self._own = _read_prices("own", "{!r}", own, problems)
         elif isinstance(own, Iterable) and not isinstance(own, str | bytes | Set):
             self._own = tuple(as_float(price) for price in own)
+            _check_prices("feature {}", dict(enumerate(self._own)), problems)
         elif own is not None:
             remedy = "pass a mapping of feature to price, or one price per column"
             problems.append(f"{own!r} is not a price list; {remedy}; Prices.read reads a file")
@@ -90,9 +92,10 @@ class Prices:
                 problems.append(f"group {name!r}: {members!r} is not a list of features")
             else:
                 self._groups[name] = tuple(_plain(member) for member in members)
-        self._shared = _read_prices("shared", shared, problems)
-        self._evaluation = as_float(evaluation)
-        self._calls = _read_prices("calls", calls, problems)
+        self._shared = _read_prices("shared", "group {!r}", shared, problems)
+        self._evaluation: Any = as_float(evaluation)
+        _check_prices("{}", {"evaluation": evaluation}, problems)
+        self._calls = _read_prices("calls", "call {!r}", calls, problems)
         self._unit = unit
         raise_all(PriceError, "prices", problems)
 
@@ -117,6 +120,8 @@ class Prices:
     def bind(self, names: Sequence[str] | int) -> BoundPrices:
         """Check the prices against the columns of a table and return them as arrays.
 
+        If the list covers more features than the table has, a warning names the others.
+
         Parameters
         ----------
         names : sequence of str, or int
@@ -132,6 +137,36 @@ class Prices:
             If the list does not fit the table; the message lists every problem.
         """
         return Binding(self, names).bound()
+
+    def without(self, features: Iterable[str]) -> Prices:
+        """Return the list without some features, such as columns that a user drops.
+
+        A group without members left is dropped, too. Prices by position stay as they are.
+
+        Examples
+        --------
+        >>> from thrifty.costs import Prices
+        >>> prices = Prices({"age": 1, "chol": 5}, groups={"blood": ["chol"]}, shared={"blood": 2})
+        >>> prices.without(["chol"])
+        Prices({'age': 1.0})
+        """
+        dropped = set(features)
+        own = self._own
+        if isinstance(own, dict):
+            own = {name: price for name, price in own.items() if name not in dropped}
+        members = {
+            name: tuple(member for member in group if member not in dropped)
+            for name, group in self._groups.items()
+        }
+        emptied = {name for name, group in self._groups.items() if group and not members[name]}
+        return Prices(
+            own,
+            groups={name: group for name, group in members.items() if name not in emptied},
+            shared={name: p for name, p in self._shared.items() if name not in emptied},
+            evaluation=self._evaluation,
+            calls=self._calls,
+            unit=self._unit,
+        )
 
     @property
     def own(self) -> Mapping[Any, Any] | tuple[Any, ...] | None:
@@ -178,6 +213,10 @@ class Prices:
         return f"Prices({', '.join(given)})"
 
 
+PriceList = Prices | Mapping[str, float] | Mapping[int, float] | Sequence[float]
+"""What estimators take as prices: a price list, or what `Prices` takes as own prices."""
+
+
 def _read_mapping(what: str, mapping: Any, problems: list[str]) -> dict[Any, Any]:
     """Copy a mapping that the user passed; note a problem if it is not one."""
     if mapping is None:
@@ -188,10 +227,17 @@ def _read_mapping(what: str, mapping: Any, problems: list[str]) -> dict[Any, Any
     return {_plain(key): mapping[key] for key in mapping.keys()}  # noqa: SIM118 (a pandas Series)
 
 
-def _read_prices(what: str, mapping: Any, problems: list[str]) -> dict[Any, Any]:
-    """Copy a mapping to prices; what is not a number stays as it is until `bind`."""
+def _read_prices(what: str, label: str, mapping: Any, problems: list[str]) -> dict[Any, Any]:
+    """Copy a mapping to prices; note a problem for each value that is not a price."""
     read = _read_mapping(what, mapping, problems)
+    _check_prices(label, read, problems)
     return {key: as_float(price) for key, price in read.items()}
+
+
+def _check_prices(label: str, prices: dict[Any, Any], problems: list[str]) -> None:
+    """Note a problem for each value that is not a price; `label` says how to refer to its key."""
+    faults = ((key, price_fault(price)) for key, price in prices.items())
+    problems += [f"{label.format(key)}: {fault}" for key, fault in faults if fault is not None]
 
 
 def _plain(key: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.frontier.choice import check_budget, choose
 from thrifty.frontier.curve import Curve, CurvePoint
@@ -21,7 +21,7 @@ from thrifty.frontier.splits import split_rows
 from thrifty.frontier.tasks import learners_named
 from thrifty.frontier.tracing import check_learners
 from thrifty.learn._sklearn import Interval, StrOptions
-from thrifty.learn.base import PricedEstimator, task_of
+from thrifty.learn.base import PRICE_LISTS, PricedEstimator, task_of
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.ladder import EFFORTS
 
@@ -35,7 +35,7 @@ class BudgetEstimator(PricedEstimator):
     """The best predictor within a budget, and the curve that it was chosen from."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "budget": [Real, None],
         "cap": [Real, None],
         "scoring": [str, None],
@@ -57,7 +57,7 @@ class BudgetEstimator(PricedEstimator):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         budget: float | None = None,
         cap: float | None = None,
         scoring: str | None = None,

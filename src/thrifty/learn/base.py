@@ -17,12 +17,18 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thrifty.bundle import NamedWalk, Predictor, Schema
-from thrifty.costs import BoundPrices, Prices
+from thrifty.bundle.tables import SPARSE
+from thrifty.costs import BoundPrices, PriceList, Prices
 from thrifty.errors import DataError
+from thrifty.learn._sklearn import count_rows
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.model import Frozen
 
-__all__ = ["PricedClassifier", "PricedEstimator", "task_of"]
+__all__ = ["PRICE_LISTS", "PricedClassifier", "PricedEstimator", "task_of"]
+
+
+# What the parameter `prices` may be, for scikit-learn's validation; `Prices` checks the contents.
+PRICE_LISTS: list[Any] = [Prices, Mapping, "array-like", None]
 
 
 def task_of(estimator: Any) -> str:
@@ -35,7 +41,7 @@ def task_of(estimator: Any) -> str:
 class PricedEstimator(BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: a table in, a frozen predictor out."""
 
-    prices: Prices | None
+    prices: PriceList | None
     # Entries for the provenance of a model file, besides method and version.
     _origin: ClassVar[Mapping[str, str]] = {}
     # Whether `class_weight` multiplies the weights of the rows; if not, the estimator applies it.
@@ -135,11 +141,16 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _as_table(self, X: Any, *, reset: bool, least: int = 1) -> Any:
         """Check a table by scikit-learn's conventions; with `reset`, remember its columns."""
+        if hasattr(X, "tocsr"):
+            raise DataError(SPARSE)
+        try:
+            n = count_rows(X)
+        except TypeError:
+            n = least  # not a table at all, which is refused below
+        if n < least:
+            counted = f"{n} sample{'s' * (n != 1)}"  # scikit-learn's checks look for the word
+            raise DataError(f"table: {counted}; give at least {least} row{'s' * (least != 1)}")
         if hasattr(X, "columns"):
-            if len(X) < least:
-                raise DataError(
-                    f"table: {len(X)} sample(s), while a minimum of {least} is required"
-                )
             if not reset and hasattr(self, "feature_names_in_"):
                 # The schema picks the columns by name: any order, and others beside them.
                 return X

@@ -157,5 +157,21 @@ def test_a_split_by_category_needs_a_categorical_feature():
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"learner": 3}', "{}", '{"learner": {}}'])
 def test_other_text_is_refused(text):
-    with pytest.raises(DataError, match="not a sound XGBoost model"):
+    with pytest.raises(DataError, match="not (a sound|an) XGBoost model"):
         read_xgboost(text)
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ({"oblivious_trees": [], "features_info": {}}, "this is a CatBoost model"),
+        ({"tree_info": []}, "JSON dump of LightGBM; save the model as text"),
+        ({"a": 1}, "not an XGBoost model: it has no 'learner'"),
+    ],
+    ids=["catboost", "lightgbm", "dict"],
+)
+def test_another_json_file_is_refused_by_what_it_is(file, words, tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(file))
+    with pytest.raises(DataError, match=words):
+        adopt(path)
