@@ -309,7 +309,7 @@ class ValidationSet:
         cls, predictor: Predictor, task: str, table: Any, y: Any, qid: Any = None
     ) -> Self:
         """Read labeled rows for a predictor at hand; labels that it never saw are always wrong."""
-        X = predictor.schema.encode(table)
+        X = predictor.encode(table)
         query = queries(qid, len(X)) if task == "ranking" else None
         if predictor.classes is None:
             target = read_target("regression" if task != "ranking" else task, y, len(X))[0]

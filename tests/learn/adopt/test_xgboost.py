@@ -99,6 +99,21 @@ def test_a_table_names_the_codes(tmp_path):
     np.testing.assert_allclose(predictor.predict_proba(X), expected, rtol=1e-6)
 
 
+def test_a_table_with_too_many_categories_cannot_name_the_codes(tmp_path):
+    X, _ = rows_of("categories")
+    model = model_of("categories")
+    model["learner"]["gradient_booster"]["model"]["cats"]["enc"] = []
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model))
+    wide = pd.concat([X] * 300, ignore_index=True)
+    wide["k"] = pd.Categorical([f"k{i % 300}" for i in range(len(wide))])
+    with (
+        pytest.warns(UserWarning, match="300 categories"),
+        pytest.raises(DataError, match="'k' of X has more than 255 categories"),
+    ):
+        adopt(path, X=wide)
+
+
 def change(model, *keys, to):
     for key in keys[:-1]:
         model = model[key]

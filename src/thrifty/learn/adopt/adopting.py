@@ -173,6 +173,8 @@ def _table_columns(source: Source, table: Schema) -> tuple[tuple[Column, ...], b
         if given.categories is not None and own.categories is None:
             problems.append(f"column {given.name!r} of X holds categories, the model reads numbers")
         bare = j in source.unlabeled and given.categories is not None
+        if bare and given.other is not None:
+            problems.append(f"column {given.name!r} of X has more than 255 categories")
         columns.append(
             Column(
                 own.name if source.named else given.name,
