@@ -162,9 +162,18 @@ def test_another_number_of_columns_is_refused_in_prediction(model):
 
 
 def test_another_name_is_refused_in_prediction(model):
-    model.fit(FRAME, LABELS)
+    table = pd.concat([FRAME] * 20, ignore_index=True)
+    model.fit(table, (table["thal"] > 3).astype(int))
     with pytest.raises(ValueError, match=r"'thal' is missing from the table; did you mean 'thall'"):
         model.predict(FRAME.rename(columns={"thal": "thall"}))
+
+
+def test_a_column_that_the_model_never_reads_may_be_missing(model):
+    table = pd.concat([FRAME] * 20, ignore_index=True).assign(constant=1.0)
+    model.fit(table, (table["thal"] > 3).astype(int))
+    assert not model.predictor_.reads[3]
+    np.testing.assert_array_equal(model.predict(FRAME), model.predict(FRAME.assign(constant=1.0)))
+    np.testing.assert_array_equal(model.bill(FRAME), model.bill(FRAME.assign(constant=1.0)))
 
 
 # --- prices, weights, parameters

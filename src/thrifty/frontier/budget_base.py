@@ -15,6 +15,7 @@ from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.frontier.choice import check_budget, choose
 from thrifty.frontier.curve import Curve, CurvePoint
+from thrifty.frontier.curve_svg import curve_svg
 from thrifty.frontier.race import LearnerResult, race
 from thrifty.frontier.scoring import find_metric
 from thrifty.frontier.splits import split_rows
@@ -163,6 +164,11 @@ class BudgetEstimator(PricedEstimator):
             fitting = {key: value for key, value in settings.items() if key in taken}
             candidates[str(name)] = clone(learner).set_params(**fitting)
         return candidates
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram and, once fitted, the curve with the chosen point."""
+        diagram = str(super()._html_repr())
+        return diagram + curve_svg(self.frontier_) if hasattr(self, "frontier_") else diagram
 
     def _choose(self, curve: Curve, budget: float | None) -> CurvePoint:
         if budget is None:  # money is no object
