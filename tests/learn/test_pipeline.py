@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +21,7 @@ from pipeline_cases import (
 )
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, TargetEncoder
@@ -211,6 +214,21 @@ def test_a_model_file_is_refused_with_the_remedy(pipeline, tmp_path):
     with pytest.raises(DataError, match=r"m.thrifty: .*keep the pipeline with joblib.dump"):
         pipeline.save(tmp_path / "m.thrifty")
     assert not list(tmp_path.iterdir())
+
+
+def test_an_unfitted_pipeline_says_so():
+    piped = Pipeline([("prepare", prepare()), ("model", miser())])
+    for face in (piped.predict, piped.bill, piped.used):
+        with pytest.raises(NotFittedError):
+            face(FRAME)
+    with pytest.raises(NotFittedError):
+        piped.walk()
+
+
+def test_a_pipeline_survives_pickling(pipeline):
+    again = pickle.loads(pickle.dumps(pipeline))
+    np.testing.assert_array_equal(again.bill(FRAME), pipeline.bill(FRAME))
+    assert finish(again.walk(), FRAME.iloc[1]).answer == pipeline.predict(FRAME.iloc[[1]])[0]
 
 
 def test_the_last_step_must_be_ours():

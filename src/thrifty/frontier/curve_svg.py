@@ -40,7 +40,7 @@ def curve_svg(curve: Curve) -> str:
     """
     points = list(curve.frontier)
     shown = points if curve.chosen is None else [*points, curve.chosen]
-    largest = max(max(point.bill for point in shown), 1e-300)
+    largest = max(point.bill for point in shown) or 1.0
     low, high = (pick(point.quality for point in shown) for pick in (min, max))
     span = (high - low) or 1.0
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import pipeline as sklearn_pipeline
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from thrifty.bundle.columns import is_missing, read_column
 from thrifty.bundle.tables import Table
@@ -195,6 +196,7 @@ class Pipeline(sklearn_pipeline.Pipeline):  # type: ignore[misc]
 
     def _select(self, X: Any) -> Any:
         """Return the columns of a table in the order of training, without others."""
+        check_is_fitted(self, "sources_")
         if not hasattr(X, "columns") or isinstance(self._names[0], int):
             return X
         absent = [name for name in self._names if name not in X.columns]
