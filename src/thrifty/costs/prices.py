@@ -117,6 +117,18 @@ class Prices:
         """
         return cls(**read_list(path, unit))
 
+    @classmethod
+    def of(cls, given: PriceList | None) -> Prices:
+        """Return the price list that an estimator was given: itself, or one of own prices.
+
+        Examples
+        --------
+        >>> from thrifty.costs import Prices
+        >>> Prices.of({"age": 1}), Prices.of(None)
+        (Prices({'age': 1.0}), Prices())
+        """
+        return given if isinstance(given, Prices) else cls(given)
+
     def bind(self, names: Sequence[str] | int) -> BoundPrices:
         """Check the prices against the columns of a table and return them as arrays.
 

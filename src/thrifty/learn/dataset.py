@@ -422,8 +422,7 @@ def bind_prices(prices: PriceList | None, schema: Schema) -> BoundPrices:
     BoundPrices(2 features, 8.27 in full)
     """
     names = [str(name) for name in schema.names]
-    listed = prices if isinstance(prices, Prices) else Prices(prices)
-    return listed.bind(names if schema.named else len(names))
+    return Prices.of(prices).bind(names if schema.named else len(names))
 
 
 def read_target(task: str, y: Any, rows: int) -> tuple[NDArray[Any], NDArray[Any] | None]:

@@ -119,8 +119,7 @@ class Pipeline(sklearn_pipeline.Pipeline):  # type: ignore[misc]
         read = Table.read(X)
         self._names: tuple[Any, ...] = read.names or tuple(range(len(read.columns)))
         self._like, self._row = take_rows(X, [0]), row_of(X, _fullest_row(read))
-        listed = last.prices if isinstance(last.prices, Prices) else Prices(last.prices)
-        self.prices_ = listed.bind(read.names or len(read.columns))
+        self.prices_ = Prices.of(last.prices).bind(read.names or len(read.columns))
         of_last = {k: v for k, v in params.items() if k.startswith(f"{name}__")}
         before = sklearn_pipeline.Pipeline(self.steps[:-1], memory=self.memory)
         transformed = X
