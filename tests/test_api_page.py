@@ -30,7 +30,9 @@ PACKAGES = (
 @pytest.fixture(scope="module")
 def shown() -> list[Any]:
     """Return the objects that the page shows: alone, or with all names of their module."""
-    names = re.findall(r"^\.\. auto(?:class|function):: (\S+)\.(\w+)$", PAGE, flags=re.MULTILINE)
+    names = re.findall(
+        r"^\.\. auto(?:class|function|data):: (\S+)\.(\w+)$", PAGE, flags=re.MULTILINE
+    )
     for module in re.findall(r"^\.\. automodule:: (\S+)$", PAGE, flags=re.MULTILINE):
         names += [(module, name) for name in import_module(module).__all__]
     assert len(names) == len(set(names))

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         CostTreeClassifier,
         CostTreeRegressor,
     )
+    from thrifty.learn.pipeline import Pipeline
     from thrifty.learn.short_circuit import short_circuit
     from thrifty.learn.submodular_tree.estimators import (
         SubmodularTreeClassifier,
@@ -110,6 +111,7 @@ __all__ = [
     "LinearFamily",
     "MarginNeighborsClassifier",
     "OnlineGate",
+    "Pipeline",
     "Point",
     "PolicyClassifier",
     "Polynomial",
@@ -170,6 +172,7 @@ _HOMES = {
     "LinearFamily": "thrifty.learn",
     "MarginNeighborsClassifier": "thrifty.learn",
     "OnlineGate": "thrifty.serve",
+    "Pipeline": "thrifty.learn.pipeline",
     "Point": "thrifty.learn",
     "PolicyClassifier": "thrifty.learn",
     "Polynomial": "thrifty.learn",

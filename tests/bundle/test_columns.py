@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -12,7 +13,7 @@ import polars as pl
 import pytest
 
 from thrifty.bundle import Column, Schema
-from thrifty.bundle.columns import is_label, is_missing, read_column, to_codes, to_number
+from thrifty.bundle.columns import LOCAL, is_label, is_missing, read_column, to_codes, to_number
 from thrifty.errors import DataError
 
 
@@ -124,7 +125,7 @@ def test_masked_values_are_missing():
 
 # --- what is refused ---------------------------------------------------------
 
-DATES = "holds dates or times; convert them to numbers"
+DATES = "holds dates or times; convert them to numbers, e.g. days since a fixed day, or drop it"
 REFUSED = [
     ("looks numeric but holds 'abc' in row 2", [1, 2, "abc"]),
     ("looks numeric but holds '?' in row 1", ["63", "?", "41", None]),
@@ -152,7 +153,9 @@ REFUSED = [
     ("has no value at all; drop it", pd.Series([None], dtype="str")),
     ("has no value at all; drop it", pl.Series([None])),
     ("has no value at all; drop it", pd.Series(pd.Categorical([None], categories=["a"]))),
-    ("has 256 categories, but at most 255 are supported", [f"c{i}" for i in range(256)]),
+    ("holds dates or times, '2024-01-31' in row 0; convert them", ["2024-01-31", "2024-02-01"]),
+    ("looks numeric but holds 'none' in row 2", ["1,5", "2,5", "none"]),
+    ("holds numbers as text, '1,234.5' in row 0", ["1,234.5", "12", None]),
     ("has Interval", pd.Series(pd.cut([1, 5], 2))),
 ]
 
@@ -170,6 +173,90 @@ def test_bad_columns_of_an_array_are_refused(dtype):
     assert "column 2 has no value at all" in message
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["2024-01-31", "2024/1/31", "31.01.2024", "1/31/24", "31-01-2024", "2024-01-31T12:30:05Z",
+     "2024-01-31 12:30:05.123+02:00", "12:30", "9:05 pm", "31 Jan 2024", "January 5, 2024",
+     "05-Mar-24", " 2024-01-31 "],
+)  # fmt: skip
+def test_text_that_is_a_date_or_a_time_is_refused(text):
+    assert "column 'x' holds dates or times, " in refusal(Schema.of, {"x": [None, text, text, "?"]})
+
+
+@pytest.mark.parametrize("text", ["1.2.3", "10.0.0.1", "a-b-c", "mar", "12-34", "1:2:3:4", "5/6"])
+def test_text_that_only_resembles_a_date_is_a_category(text):
+    assert Schema.of({"x": [text, "b"]}).columns[0].categories == tuple(sorted([text, "b"]))
+
+
+def test_dates_that_are_declared_categories_are_categories():
+    column = pd.Series(pd.Categorical(["2024-01-31", "2024-02-01"]))
+    assert Schema.of({"x": column}).columns[0].categories == ("2024-01-31", "2024-02-01")
+
+
+def test_a_number_with_a_comma_is_refused_with_the_remedy():
+    message = refusal(Schema.of, {"x": ["1,5", "2,75"]})
+    assert "'1,5' in row 0" in message and message.endswith("; " + LOCAL.strip("; "))
+
+
+# --- many categories ---------------------------------------------------------
+
+MANY = [f"c{i:03}" for i in range(300)]
+
+
 def test_255_categories_fit():
-    labels = [f"c{i:03}" for i in range(255)]
-    assert Schema.of({"x": labels}).columns[0].categories == tuple(labels)
+    assert Schema.of({"x": MANY[:255]}).columns[0] == Column("x", tuple(MANY[:255]))
+
+
+def test_of_more_the_most_frequent_are_kept_and_the_others_are_one_with_a_warning():
+    cells = [*MANY, *MANY[46:]]  # the first 46 are rare
+    with pytest.warns(UserWarning) as caught:
+        column = Schema.of({"x": cells, "y": cells}).columns[0]
+    assert [str(warning.message) for warning in caught] == [
+        f"table: column '{name}' has 300 categories: the 254 most frequent are kept, all others "
+        "(8.3% of the rows) become '(other)'" for name in "xy"
+    ]  # fmt: skip
+    assert column == Column("x", (*MANY[46:], "(other)"), "(other)")
+
+
+def test_of_equally_frequent_categories_the_order_of_the_rows_decides_nothing():
+    schemas = []
+    for cells in (MANY, MANY[::-1]):
+        with pytest.warns(UserWarning, match="it may be an identifier: drop it|15.3%"):
+            schemas.append(Schema.of({"x": cells}))
+    assert schemas[0] == schemas[1]
+
+
+def test_a_column_that_is_mostly_rare_categories_may_be_an_identifier():
+    with pytest.warns(UserWarning, match=r"\(57.7% of the rows\) .* an identifier: drop it"):
+        Schema.of({"x": [f"c{i}" for i in range(600)]})
+
+
+def test_a_rare_and_an_unseen_category_are_the_same_everywhere():
+    with pytest.warns(UserWarning):
+        schema = Schema.of({"x": [*MANY, *MANY[46:]]})
+    table = {"x": ["c000", "new", None, "c299"]}
+    expected = [254, 254, np.nan, 253]
+    np.testing.assert_array_equal(schema.encode(table)[:, 0], expected)
+    found = [schema.encode_value(0, value) for value in table["x"]]
+    np.testing.assert_array_equal(found, expected)
+    assert Schema.build(schema.plain()) == schema
+    assert schema.plain()["columns"][0]["other"] == "(other)"
+
+
+def test_a_label_named_like_the_joined_one_is_kept_apart():
+    with pytest.warns(UserWarning, match=re.escape("become '(other)*'")):
+        column = Schema.of({"x": [*MANY, "(other)", "(other)"]}).columns[0]
+    assert column.other == "(other)*" and "(other)" in column.categories
+
+
+def test_rows_of_a_joined_column_keep_their_codes_in_a_part_of_the_table():
+    with pytest.warns(UserWarning):
+        schema = Schema.of({"x": [*MANY, *MANY[46:]]})
+    X = schema.encode({"x": ["c000", "c299", "c298"]})
+    part = schema.present_in(X[:2])
+    assert part.columns[0] == Column("x", ("c299", "(other)"), "(other)")
+    assert part.recode(X, schema)[:, 0].tolist() == [1, 0, 1]  # c298 is another one here
+    none = schema.present_in(X[1:])
+    assert none.columns[0] == Column("x", ("c298", "c299"))
+    with pytest.warns(UserWarning, match=re.escape("never seen in training")):
+        assert np.isnan(none.recode(X, schema)[0, 0])

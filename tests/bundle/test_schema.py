@@ -361,6 +361,11 @@ INVALID = [
     {"named": True, "columns": [COLUMN | {"categories": [["b"]]}]},
     {"named": True, "columns": [COLUMN | {"categories": [math.inf]}]},
     {"named": True, "columns": [COLUMN | {"categories": list(range(256))}]},
+    {"named": True, "columns": [COLUMN | {"other": "b"}]},
+    {"named": True, "columns": [COLUMN | {"categories": ["b"], "other": "c"}]},
+    {"named": True, "columns": [COLUMN | {"categories": ["b"], "other": None}]},
+    {"named": True, "columns": [COLUMN | {"categories": ["b"], "other": ["b"]}]},
+    {"named": True, "columns": [COLUMN | {"categories": ["b"], "others": "b"}]},
 ]
 
 

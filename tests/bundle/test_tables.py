@@ -70,7 +70,7 @@ REFUSED = [
     ("Reshape your data", np.arange(3.0)),
     ("3-D data", np.zeros((1, 1, 1))),
     ("0-D data", "age"),
-    ("0 sample(s) (shape=(0, 2)) while a minimum of 1 is required.", np.zeros((0, 2))),
+    ("table: there are no rows", np.zeros((0, 2))),
     ("0 feature(s) (shape=(3, 0)) while a minimum of 1 is required.", np.zeros((3, 0))),
     ("0 feature(s) (shape=(2, 0))", pd.DataFrame(index=[0, 1])),
     ("Complex data not supported", np.eye(2) * 1j),

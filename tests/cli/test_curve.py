@@ -129,7 +129,6 @@ def test_a_wrong_option_is_reported_before_any_work(run, folder, refused, argume
         (("--target", "il"), "did you mean 'ill'?"),
         (("--learner", "oracle"), "['oracle'] are not for classification"),
         (("--scoring", "r2"), "r2"),
-        (("--drop", "sex"), "'sex'"),  # the price list still has it
     ],
 )
 def test_wrong_inputs_are_reported(run, folder, refused, arguments, words) -> None:

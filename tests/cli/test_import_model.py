@@ -77,6 +77,7 @@ def test_a_tolerance_alone_is_a_usage_error(call, booster):
 
 def test_other_files_and_prices_are_rejected(call, folder, booster):
     assert isinstance(call("table.csv", "-o", "m.thrifty").exception, DataError)
+    (folder / "prices.csv").write_text("feature,price\nage,1\n")
     assert isinstance(
         call("model.txt", "-o", "m.thrifty", "--prices", "prices.csv").exception, PriceError
     )

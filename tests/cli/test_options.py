@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -116,8 +118,8 @@ def test_an_unusable_table_is_reported(run, folder, table, columns, words, refus
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("age,ill\n", ["0 sample(s)"]),
-        ("ill\nyes\nno\n", ["0 feature(s)"]),
+        ("age,ill\n", ["there are no rows"]),
+        ("ill\nyes\nno\n", ["there are no columns of features"]),
         ("age,ill\n1,yes\n2,no\n", ["too few rows"]),
     ],
 )
@@ -152,10 +154,52 @@ def test_queries_for_another_task_are_reported(run, table, refused) -> None:
 
 def test_all_problems_are_reported_at_once(run, folder, table, refused) -> None:
     table(chol=np.inf, ill="yes")
-    (folder / "prices.csv").write_text("feature,price\nage,-1\nchol,x\n")
     result = run(*FIT, "--prices", "prices.csv", "--scoring", "acuracy", "--learner", "oracle")
-    refused(result, "5 problems", "'chol' holds inf", "only one class", "line 2", "line 3",
+    refused(result, "4 problems", "'chol' holds inf", "only one class",
             "did you mean 'accuracy'", "['oracle'] are not for classification")  # fmt: skip
+
+
+@pytest.mark.parametrize("prices", ["feature,price\nage,-1\n", "feature,price\nage,1\n"])
+def test_wrong_prices_and_columns_are_reported_before_anything_slow_is_imported(
+    folder, fresh, prices
+) -> None:
+    (folder / "prices.csv").write_text(prices)
+    code = (
+        "import sys; from click.testing import CliRunner; from thrifty.cli import main\n"
+        f"result = CliRunner().invoke(main, {[*FIT, '--prices', 'prices.csv']!r})\n"
+        "assert result.exit_code == 3 and 'prices' in result.stderr, result.output\n"
+        "print(sorted({'pandas', 'sklearn', 'scipy', 'matplotlib'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=fresh, capture_output=True, text=True, cwd=folder
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_a_dropped_column_may_be_in_the_price_list(folder) -> None:
+    data = read_training_data(options(prices=Path("prices.csv"), drop=("chol", "fbs")))
+    assert data.table.schema.names == ("age", "sex")
+    assert data.table.prices.full == 1.5 and data.table.prices.group_names == ()
+
+
+def test_a_price_list_that_covers_more_is_a_warning(run, folder) -> None:
+    with open(folder / "prices.csv", "a") as file:
+        file.write("weight,3,,\n")
+    result = run(*FIT, "--prices", "prices.csv", "--drop", "sex")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("Warning: ") == 1
+    assert "the table has no such column: 'weight'" in result.stderr
+
+
+def test_suspicious_columns_are_warned_of_by_name(run, table) -> None:
+    ill = np.where(np.arange(240) % 3, "yes", "no")
+    table(ill=ill, row=np.arange(240), therapy=np.where(ill == "yes", "drug", "none"))
+    result = run(*FIT)
+    assert result.exit_code == 0, result.output
+    assert "table.csv: column 'row' looks like an identifier" in result.stderr
+    assert "table.csv: column 'therapy' alone predicts the target perfectly" in result.stderr
+    quiet = run(*FIT, "--drop", "row", "--drop", "therapy")
+    assert quiet.stderr == ""
 
 
 def test_wrong_columns_and_wrong_prices_are_reported_at_once(run, folder, refused) -> None:

@@ -77,6 +77,53 @@ def test_an_unknown_category_is_a_warning(run, model, folder, frame) -> None:
     assert result.stderr.count("Warning: categories never seen") == 1
 
 
+def test_only_the_columns_that_the_model_reads_are_needed(run, model, folder, frame) -> None:
+    predictor = load(model)
+    reads = [
+        name for name, read in zip(predictor.schema.names, predictor.reads, strict=True) if read
+    ]
+    assert len(reads) < 4
+    frame[reads].to_csv(folder / "new.csv", index=False)
+    result = run("predict", model, "new.csv", "--bill")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == run("predict", model, "table.csv", "--bill").stdout
+    report = run("report", model, "new.csv", "--target", "ill", "-o", "r.html")
+    assert "no column 'ill'" in report.stderr
+
+
+def test_identifiers_are_copied_as_they_are(run, model, folder, frame) -> None:
+    ids = [f"{i:03}" for i in range(238)] + ["=1+1", "@x"]
+    frame.assign(customer=ids).to_csv(folder / "new.csv", index=False)
+    result = run("predict", model, "new.csv", "--id", "customer", "--bill")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == "customer,prediction,bill"
+    assert [line.split(",")[0] for line in lines[1:]] == [*ids[:238], "'=1+1", "'@x"]
+    found = json.loads(run("predict", model, "new.csv", "--id", "customer", "--json").stdout)
+    assert found["customer"] == ids  # nobody opens JSON in a spreadsheet
+
+
+def test_a_feature_may_be_the_identifier(run, model, frame) -> None:
+    result = run("predict", model, "table.csv", "--id", "age", "--json")
+    assert json.loads(result.stdout)["age"] == frame["age"].tolist()
+
+
+def test_identifiers_of_any_type_are_written(run, model, folder, frame) -> None:
+    days = pd.date_range("2024-01-01", periods=240).to_series(index=frame.index)
+    frame.assign(day=days.where(frame.index > 0)).to_parquet(folder / "new.parquet")
+    found = json.loads(run("predict", model, "new.parquet", "--id", "day", "--json").stdout)
+    assert found["day"][:2] == [None, "2024-01-02 00:00:00"]
+
+
+def test_a_wrong_identifier_is_reported(run, model, folder, frame) -> None:
+    result = run("predict", model, "table.csv", "--id", "sexx", "-o", "out.csv")
+    assert result.exit_code == 3 and "did you mean 'sex'?" in result.stderr
+    frame.assign(prediction=1).to_csv(folder / "new.csv", index=False)
+    result = run("predict", model, "new.csv", "--id", "prediction", "-o", "out.csv")
+    assert result.exit_code == 2 and "has a column 'prediction' already" in result.stderr
+    assert not (folder / "out.csv").exists()
+
+
 def test_missing_columns_are_reported_with_similar_names(run, model, folder, frame) -> None:
     frame.rename(columns={"chol": "cholesterol", "age": "agee"}).to_csv("new.csv", index=False)
     result = run("predict", model, "new.csv", "-o", "out.csv")

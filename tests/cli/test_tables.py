@@ -59,6 +59,66 @@ def test_labeled_rows_keep_their_order_and_their_labels(model, frame) -> None:
     assert rows.positions.tolist() == list(range(240)) and rows.query is None
 
 
+# --- files as people have them -----------------------------------------------
+
+
+def european(frame: pd.DataFrame) -> bytes:
+    """A table as a European spreadsheet saves it."""
+    return frame.to_csv(index=False, sep=";", decimal=",").encode("cp1252")
+
+
+def test_a_european_table_is_the_same_table(run, folder, frame) -> None:
+    expected = run(*FIT, "--prices", "prices.csv")
+    (folder / "table.csv").write_bytes(european(frame))
+    (folder / "prices.csv").write_text("feature;price\nage;1,0\nchol;5,0\nfbs;3,0\nsex;0,5\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("thrifty.cli.tables.click.echo", lambda *_, **__: None)
+        read = read_table(Path("table.csv"))
+    pd.testing.assert_frame_equal(read, frame)
+    result = run(*FIT, "--prices", "prices.csv")
+    assert result.exit_code == expected.exit_code == 0
+    assert result.stderr == "table.csv: cells separated by semicolons, decimal commas\n"
+    prediction = run("predict", "m.thrifty", "table.csv")
+    assert prediction.exit_code == 0 and len(prediction.stdout.split()) == 241
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.tsv"])
+def test_tabs_and_utf_16_are_recognized(folder, frame, capsys, name) -> None:
+    frame.to_csv(folder / name, index=False, sep="\t", encoding="utf-16")
+    pd.testing.assert_frame_equal(read_table(Path(name)), frame)
+    assert capsys.readouterr().err == f"{name}: cells separated by tabs, encoded as UTF-16\n"
+
+
+def test_another_encoding_is_a_warning(folder) -> None:
+    (folder / "t.csv").write_bytes("größe,ill\n1,yes\n".encode("cp1252"))
+    with pytest.warns(UserWarning, match=r"t.csv: not UTF-8 text, read as Windows-1252"):
+        assert list(read_table(Path("t.csv")).columns) == ["größe", "ill"]
+
+
+def test_dates_are_refused_by_name_with_the_remedy(run, table, refused) -> None:
+    days = pd.date_range("2024-01-01", periods=240)
+    table(visit=days, birth=days.strftime("%d.%m.%Y"))
+    refused(run(*FIT), "2 problems", "column 'visit' holds dates or times, '2024-01-01' in row 0",
+            "column 'birth' holds dates", "days since a fixed day, or drop it")  # fmt: skip
+    assert run(*FIT, "--drop", "visit", "--drop", "birth").exit_code == 0
+
+
+def test_dates_of_a_parquet_file_are_refused_too(run, folder, frame, refused) -> None:
+    frame.assign(visit=pd.date_range("2024", periods=240)).to_parquet(folder / "t.parquet")
+    refused(run("fit", "t.parquet", *FIT[2:]), "column 'visit' holds dates or times; convert them")
+
+
+def test_more_than_255_categories_are_a_warning(run, table, folder, frame) -> None:
+    labels = np.array([f"c{i:03}" for i in range(600)])
+    big = pd.concat([frame] * 5, ignore_index=True).assign(city=np.tile(labels, 2))
+    big.to_csv(folder / "table.csv", index=False)
+    result = run(*FIT)
+    assert result.exit_code == 0, result.output
+    assert "column 'city' has 600 categories: the 254 most frequent are kept" in result.stderr
+    big.assign(city="never seen").to_csv(folder / "new.csv", index=False)
+    assert run("predict", "m.thrifty", "new.csv").stderr == ""
+
+
 # --- errors ------------------------------------------------------------------
 
 
@@ -91,7 +151,8 @@ def test_missing_values_in_several_columns_are_reported_at_once(run, table, refu
         ("age,ill\n1,yes\n1,yes,7,8,9\n", ["not a table"]),
         ("age,age,ill\n1,2,yes\n", ["more than one column is named 'age'"]),
         (",age,ill\n0,1,yes\n", ["no name", "--drop 'Unnamed: 0'"]),
-        ("age;ill\n1;yes\n", ["no column 'ill'", "not separated by commas"]),
+        ("age,ill\n", ["there are no rows below the header"]),
+        ("a;b,c\n1;2,3\n", ["separated by commas or semicolons; put names with such in quotes"]),
     ],
 )
 def test_a_file_that_is_not_a_table_is_reported(run, folder, text, words, refused) -> None:
@@ -99,14 +160,14 @@ def test_a_file_that_is_not_a_table_is_reported(run, folder, text, words, refuse
     refused(run(*FIT), *words)
 
 
-def test_a_file_that_is_not_utf_8_is_reported(run, folder, refused) -> None:
-    (folder / "table.csv").write_bytes("alter;größe\n".encode("latin-1"))
-    refused(run(*FIT), "save the file as UTF-8")
+def test_a_file_in_no_known_encoding_is_reported(run, folder, refused) -> None:
+    (folder / "table.csv").write_bytes(b"alter,gr\x81\xffe\n")
+    refused(run(*FIT), "neither UTF-8 nor Windows-1252 text; save the file as UTF-8")
 
 
 def test_another_kind_of_file_is_reported(run, folder, refused) -> None:
     (folder / "table.txt").write_text("x")
-    refused(run("fit", "table.txt", *FIT[2:]), "a .csv or a .parquet file")
+    refused(run("fit", "table.txt", *FIT[2:]), "a .csv, a .tsv or a .parquet file")
 
 
 def test_a_damaged_parquet_file_is_reported(run, folder, refused) -> None:

@@ -129,7 +129,6 @@ def test_a_quoted_cell_over_two_lines_does_not_shift_the_numbers(refused):
     [
         ("", "line 1: the file is empty"),
         ("feature,price\n", "line 1: no features below the header"),
-        ("feature;price\na;1\n", "line 1: the cells are not separated by commas"),
         ("feature,prise\na,1\n", "line 1: unknown column 'prise'; did you mean 'price'?"),
         ("feature,prise\na,1\n", "line 1: no column 'price'"),
         ("feature,price,price\na,1,1\n", "line 1: column 'price' occurs twice"),
@@ -287,11 +286,28 @@ def test_only_csv_and_toml_are_read(refused):
     assert refused("p.xlsx", "") == ["a price list is a .csv or a .toml file"]
 
 
-@pytest.mark.parametrize("name", ["p.csv", "p.toml"])
-def test_other_encodings_are_refused_with_the_remedy(tmp_path, name):
-    (tmp_path / name).write_bytes("feature,price\nâge,1\n".encode("latin-1"))
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_a_csv_may_have_semicolons_and_decimal_commas(tmp_path, separator):
+    text = "feature,price,group,shared\nage,1.5,,\nchol,5,blood,2.1\nfbs,3.25,blood,\n"
+    (tmp_path / "p.csv").write_text(text)
+    expected = Prices.read(tmp_path / "p.csv")
+    (tmp_path / "p.csv").write_text(text.replace(",", separator).replace(".", ","))
+    assert Prices.read(tmp_path / "p.csv") == expected
+
+
+def test_a_csv_in_another_encoding_is_a_warning(tmp_path):
+    (tmp_path / "p.csv").write_bytes("feature,price\nâge,1\n".encode("latin-1"))
+    with pytest.warns(UserWarning, match="not UTF-8 text, read as Windows-1252"):
+        assert Prices.read(tmp_path / "p.csv") == Prices({"âge": 1})
+
+
+def test_other_encodings_are_refused_with_the_remedy(tmp_path):
+    (tmp_path / "p.toml").write_bytes("[prices]\n'âge' = 1\n".encode("latin-1"))
     with pytest.raises(PriceError, match="not UTF-8 text; save the file as UTF-8"):
-        Prices.read(tmp_path / name)
+        Prices.read(tmp_path / "p.toml")
+    (tmp_path / "p.csv").write_bytes(b"\x81\xff")
+    with pytest.raises(PriceError, match="save the file as UTF-8"):
+        Prices.read(tmp_path / "p.csv")
 
 
 def test_a_missing_file_is_named(tmp_path):

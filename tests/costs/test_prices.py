@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -55,6 +56,52 @@ def test_what_is_not_a_price_list_is_refused_by_the_constructor(arguments, words
     with pytest.raises(PriceError) as caught:
         Prices(**arguments)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("price", "words"),
+    [
+        (-1, "-1.0 is negative; a price is 0 or more"),
+        (float("nan"), "nan is not a price; write 0 if the feature is free"),
+        (float("inf"), "inf is not finite"),
+        (True, "True is not a number"),
+        ("3", "'3' is not a number"),
+        (None, "None is not a number"),
+        ([1.0], "[1.0] is not a number"),
+        (1e300, "1e+300 is too large"),
+        (10**400, "the number is too large"),
+        (Decimal("sNaN"), "Decimal('sNaN') is not a number"),
+    ],
+)
+def test_what_is_not_a_price_is_refused_by_the_constructor_wherever_it_is(price, words):
+    for label, arguments in {
+        "'a'": {"own": {"a": price}},
+        "feature 0": {"own": [price]},
+        "evaluation": {"evaluation": price},
+        "call 'c'": {"calls": {"c": price}},
+        "group 'g'": {"groups": {"g": [0]}, "shared": {"g": price}},
+    }.items():
+        with pytest.raises(PriceError) as caught:
+            Prices(**arguments)
+        assert f"{label}: {words}" in str(caught.value)
+
+
+def test_all_wrong_prices_are_reported_at_once():
+    with pytest.raises(PriceError, match="prices: 3 problems"):
+        Prices({"a": -1, "b": 2}, evaluation=float("inf"), calls={"c": "x"})
+
+
+# --- without some features ---------------------------------------------------
+
+
+def test_a_list_without_some_features_keeps_the_rest():
+    assert HEART.without(["age"]) == Prices(
+        {"chol": 7.27, "thal": 102.9}, groups={"blood": ["chol", "fbs"]}, shared={"blood": 2.10},
+        unit="CAD",
+    )  # fmt: skip
+    rest = HEART.without(["chol", "fbs", "absent"])
+    assert rest == Prices({"age": 1.0, "thal": 102.9}, unit="CAD")
+    assert Prices([1, 2], calls={"c": 1}).without(["a"]) == Prices([1, 2], calls={"c": 1})
 
 
 # --- a value -----------------------------------------------------------------

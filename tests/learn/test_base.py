@@ -6,6 +6,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from thrifty import DataError, PriceError, Prices
 from thrifty.bundle import Schema
@@ -75,8 +79,64 @@ def test_text_in_a_column_that_training_read_as_numbers_is_refused(model):
 
 @pytest.mark.parametrize("empty", [X[:0], FRAME[:0], pl.DataFrame(FRAME[:0])], ids=type)
 def test_an_empty_table_is_refused(model, empty):
-    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+    with pytest.raises(DataError, match="table: 0 samples; give at least 2 rows"):
         model.fit(empty, LABELS[:0])
+    with pytest.raises(DataError, match="table: 0 samples; give at least 1 row$"):
+        model.fit(FRAME if hasattr(empty, "columns") else X, LABELS).predict(empty)
+
+
+@pytest.mark.parametrize("kind", ["csr_array", "coo_matrix"])
+def test_a_sparse_table_is_refused_with_the_remedy(model, kind):
+    table = getattr(sparse, kind)(X)
+    with pytest.raises(DataError, match=r"sparse input .* X.toarray\(\), .*sparse_output=False"):
+        model.fit(table, LABELS)
+    with pytest.raises(DataError, match="sparse input is not supported"):
+        model.fit(X, LABELS).predict(table)
+
+
+def test_columns_go_by_name_in_any_order_and_others_are_ignored(model):
+    model.set_params(prices={"age": 1, "chol": 2, "thal": 4}).fit(FRAME, LABELS)
+    other = FRAME[["thal", "age", "chol"]].assign(note="x")
+    for face in (model.predict, model.used, model.bill):
+        np.testing.assert_array_equal(face(other), face(FRAME))
+
+
+# --- prices without a price list
+
+
+def test_a_mapping_a_series_and_a_sequence_are_price_lists(model):
+    expected = clone(model).set_params(prices=Prices({"age": 1, "chol": 2, "thal": 4}))
+    expected.fit(FRAME, LABELS)
+    mapping = {"age": 1, "chol": 2, "thal": 4}
+    for prices in (mapping, pd.Series(mapping), [1, 2, 4], np.array([1.0, 2.0, 4.0])):
+        other = clone(model).set_params(prices=prices)
+        assert other.get_params()["prices"] is not None
+        other.fit(FRAME, LABELS)
+        assert other.prices_ == expected.prices_
+        np.testing.assert_array_equal(other.bill(FRAME), expected.bill(FRAME))
+    given = type(model)(prices=mapping)
+    assert given.get_params()["prices"] is mapping
+    assert clone(given).prices == mapping
+
+
+def test_wrong_prices_in_a_mapping_are_refused_by_name(model):
+    with pytest.raises(PriceError, match="'chol': inf is not finite"):
+        model.set_params(prices={"age": 1, "chol": np.inf, "thal": 4}).fit(FRAME, LABELS)
+
+
+def test_prices_that_cover_more_than_the_table_are_a_warning(model):
+    prices = {"age": 1, "chol": 2, "thal": 4, "sex": 8}
+    with pytest.warns(UserWarning, match="the table has no such column: 'sex'"):
+        model.set_params(prices=prices).fit(FRAME, LABELS)
+    assert model.prices_.full == 7.0
+
+
+def test_scikit_learn_s_own_pipeline_says_how_to_keep_the_names(model):
+    pipeline = make_pipeline(StandardScaler(), model.set_params(prices=dict.fromkeys(FRAME, 1)))
+    with pytest.raises(PriceError, match=r"thrifty.Pipeline, or call set_output"):
+        pipeline.fit(FRAME, LABELS)
+    pipeline.set_output(transform="pandas").fit(FRAME, LABELS)  # what the error says
+    assert model.prices_.names == ("age", "chol", "thal")
 
 
 def test_a_table_without_columns_is_refused(model):
@@ -102,9 +162,18 @@ def test_another_number_of_columns_is_refused_in_prediction(model):
 
 
 def test_another_name_is_refused_in_prediction(model):
-    model.fit(FRAME, LABELS)
+    table = pd.concat([FRAME] * 20, ignore_index=True)
+    model.fit(table, (table["thal"] > 3).astype(int))
     with pytest.raises(ValueError, match=r"'thal' is missing from the table; did you mean 'thall'"):
         model.predict(FRAME.rename(columns={"thal": "thall"}))
+
+
+def test_a_column_that_the_model_never_reads_may_be_missing(model):
+    table = pd.concat([FRAME] * 20, ignore_index=True).assign(constant=1.0)
+    model.fit(table, (table["thal"] > 3).astype(int))
+    assert not model.predictor_.reads[3]
+    np.testing.assert_array_equal(model.predict(FRAME), model.predict(FRAME.assign(constant=1.0)))
+    np.testing.assert_array_equal(model.bill(FRAME), model.bill(FRAME.assign(constant=1.0)))
 
 
 # --- prices, weights, parameters
@@ -117,10 +186,10 @@ def test_a_price_of_an_unknown_feature_is_refused_with_the_near_one(model):
 
 
 def test_all_problems_of_the_prices_are_told_at_once(model):
-    model = type(model)(Prices({"age": -1, "choll": 2}))
+    model = type(model)(Prices({"aeg": 1, "choll": 2}))
     with pytest.raises(PriceError, match=r"problems") as caught:
         model.fit(FRAME, LABELS)
-    assert all(word in str(caught.value) for word in ("age", "-1", "choll", "thal"))
+    assert all(word in str(caught.value) for word in ("aeg", "choll", "thal"))
 
 
 def test_prices_of_another_number_of_columns_are_refused(model):
@@ -154,7 +223,7 @@ def test_weights_that_are_none_are_refused(model, weight, message):
         ("max_depth", 0),
         ("max_depth", 13),
         ("min_samples_leaf", 0),
-        ("prices", {"age": 1.0}),
+        ("prices", "prices.csv"),
         ("random_state", "lucky"),
     ],
 )

@@ -171,3 +171,8 @@ def test_text_is_read_according_to_its_column(categories, text, value) -> None:
 def test_text_that_is_not_a_value_is_refused(categories, text, words) -> None:
     with pytest.raises(DataError, match=words):
         read_value(Column("x", categories), text)
+
+
+def test_a_label_that_is_not_listed_is_the_category_for_all_others():
+    column = Column("city", ("bonn", "ulm", "(other)"), "(other)")
+    assert [read_value(column, text) for text in ("Ulm", "Kiel")] == ["ulm", "(other)"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 import reprlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,7 @@ __all__ = [
     "check_finite",
     "is_label",
     "is_missing",
+    "join_rare",
     "learn_categories",
     "read_column",
     "to_codes",
@@ -49,7 +51,20 @@ MISSING_TYPE_NAMES = {"NoneType", "NAType", "NaTType"}
 NO_VALUES = "has no value at all; drop it"
 FINITE = "pass a finite number, or NaN for missing"
 TO_NUMBERS = "pass numbers (missing as NaN), or declare it categorical"
-DATES = "holds dates or times; convert them to numbers first, e.g. days since a fixed day"
+LOCAL = "; write a decimal point, and no marks between thousands"
+DATES = "holds dates or times; convert them to numbers, e.g. days since a fixed day, or drop it"
+
+# Text that stands for a number: as Python reads it, with a decimal comma, or in groups of three.
+LOCAL_NUMBER = re.compile(r"[+-]?(\d+,\d+|\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?)")
+TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?"
+DAY = r"\d{4}(?P<a>[-/.])\d{1,2}(?P=a)\d{1,2}|\d{1,2}(?P<b>[-/.])\d{1,2}(?P=b)(\d{4}|\d{2})"
+MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+NAMED_DAY = rf"\d{{1,2}}[- .]{{1,2}}{MONTH}[- ,]{{1,2}}\d{{2,4}}|{MONTH} \d{{1,2}},? \d{{4}}"
+# A date, a time, or both, as people and programs write them.
+DATE = re.compile(
+    rf"({TIME}|({DAY}|{NAMED_DAY})([T ,]{{1,2}}{TIME})?\s*(Z|UTC|[+-]\d{{2}}:?\d{{2}})?)",
+    re.IGNORECASE,
+)
 
 
 def is_missing(value: Any) -> bool:
@@ -125,7 +140,8 @@ def learn_categories(
     """Return the categories of a training column; None if it is a column of numbers.
 
     A wrong guess would silently cost accuracy, so a column that could be either (text that is
-    mostly numbers, or a mixture of text and numbers) is refused with a remedy.
+    mostly numbers, or a mixture of text and numbers) is refused with a remedy, and so is text that
+    is mostly dates. Categories that are declared are taken as they are.
     """
     if declared is not None:
         present = {cell for cell in cells.tolist() if not is_missing(cell)}
@@ -137,15 +153,47 @@ def learn_categories(
                 raise DataError(NO_VALUES)
             return None
         _refuse_mixture(cells, first_rows)
-        categories = tuple(sorted({cell for cell in cells if isinstance(cell, str)}))
+        words = Counter(cell for cell in cells if isinstance(cell, str))
+        n_dates = sum(count for word, count in words.items() if DATE.fullmatch(word.strip()))
+        if 2 * n_dates > words.total():
+            raise DataError(DATES.replace(";", f", {_cell_at(first_rows['text'], cells)};", 1))
+        categories = tuple(sorted(words))
     if not categories:
         raise DataError(NO_VALUES)
-    if len(categories) > MAX_CATEGORIES:
-        raise DataError(
-            f"has {len(categories)} categories, but at most {MAX_CATEGORIES} are supported; "
-            "merge the rare ones, or replace them by numbers"
-        )
     return categories
+
+
+def join_rare(
+    cells: NDArray[Any], categories: tuple[Label, ...]
+) -> tuple[tuple[Label, ...], Label, int]:
+    """Keep the most frequent categories of a training column that has too many.
+
+    Returns
+    -------
+    kept : tuple of labels
+        One less than `MAX_CATEGORIES`, in the order of `categories`, and then `other`.
+    other : str
+        The category that stands for all that were not kept.
+    n_rows : int
+        Number of rows in which it does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.bundle.columns import join_rare
+    >>> cells = np.array([f"c{i:03}" for i in range(300)] + ["c299"] * 5, dtype=object)
+    >>> kept, other, n_rows = join_rare(cells, tuple(sorted(set(cells))))
+    >>> kept[-3:], other, n_rows
+    (('c252', 'c299', '(other)'), '(other)', 46)
+    """
+    counts = Counter(cell for cell in cells.tolist() if not is_missing(cell))
+    # The sort is stable: of equally frequent ones, the first are kept.
+    frequent = set(sorted(categories, key=lambda label: -counts[label])[: MAX_CATEGORIES - 1])
+    kept = tuple(label for label in categories if label in frequent)
+    other = "(other)"
+    while other in frequent:
+        other += "*"
+    return (*kept, other), other, counts.total() - sum(counts[label] for label in kept)
 
 
 def to_numbers(cells: NDArray[Any]) -> NDArray[Any]:
@@ -186,9 +234,16 @@ def check_finite(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 def to_codes(
-    cells: NDArray[Any], code: Mapping[Label, float]
+    cells: NDArray[Any], code: Mapping[Label, float], other: float | None = None
 ) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
     """Look up the codes of a column of categories.
+
+    Parameters
+    ----------
+    cells : ndarray of shape (n,)
+    code : mapping of label to float
+    other : float, optional
+        The code of values that have none of their own.
 
     Returns
     -------
@@ -205,7 +260,10 @@ def to_codes(
         shown = _cell_at(len(found), values)
         raise DataError(f"holds {shown}, which is not a category") from None
     unknown: dict[Any, None] = {}
-    if None in found:
+    if None in found and other is not None:
+        pairs = zip(values, found, strict=True)
+        found = [other if c is None and not is_missing(v) else c for v, c in pairs]
+    elif None in found:
         pairs = zip(values, found, strict=True)
         unknown = dict.fromkeys(v for v, c in pairs if c is None and not is_missing(v))
     return np.array(found, dtype=np.float64), tuple(unknown)
@@ -247,13 +305,16 @@ def _refuse_mixture(cells: NDArray[Any], first_rows: Mapping[str, int]) -> None:
         for row, cell in enumerate(cells):
             if isinstance(cell, str) and not _is_number(cell):
                 raise DataError(f"looks numeric but holds {_cell_at(row, cells)}; {TO_NUMBERS}")
-        raise DataError(f"holds numbers as text, {text}; {TO_NUMBERS}")
+        local = LOCAL if LOCAL_NUMBER.fullmatch(cells[first_rows["text"]].strip()) else ""
+        raise DataError(f"holds numbers as text, {text}; {TO_NUMBERS}{local}")
     if "number" in first_rows:
         number = _cell_at(first_rows["number"], cells)
         raise DataError(f"mixes text, {text}, and numbers, {number}; make them all text or numbers")
 
 
 def _is_number(text: str) -> bool:
+    if LOCAL_NUMBER.fullmatch(text.strip()):
+        return True
     try:
         return math.isfinite(float(text)) and "_" not in text
     except ValueError:

@@ -107,24 +107,33 @@ class Predictor:
             problems.append(f"the model has {model.n_scores} scores, {n_scores} are needed")
         raise_all(DataError, "predictor", problems)
 
+    @cached_property
+    def reads(self) -> NDArray[np.bool_]:
+        """Which columns the model may read, (d,); a table with names may lack the others."""
+        return self.model.support
+
+    def encode(self, X: Any) -> NDArray[Any]:
+        """Encode a table as the model reads it; columns that it never reads may be missing."""
+        return self.schema.encode(X, self.reads)
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the label of each row, or its value."""
-        scores = self.model.score(self.schema.encode(X))
+        scores = self.model.score(self.encode(X))
         return scores if self.classes is None else self.classes[scores.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the class probabilities of each row, in the order of `classes`."""
         if self.classes is None:
             raise TypeError("this model predicts values, not classes: use predict")
-        return self.model.score(self.schema.encode(X))
+        return self.model.score(self.encode(X))
 
     def used(self, X: Any) -> NDArray[np.bool_]:
         """Return which features each row uses, as an array of shape (n, d)."""
-        return self.model.used(self.schema.encode(X))
+        return self.model.used(self.encode(X))
 
     def evaluations(self, X: Any) -> NDArray[np.int64]:
         """Return the number of evaluations (of trees, of kernels) of each row."""
-        return self.model.evaluations(self.schema.encode(X))
+        return self.model.evaluations(self.encode(X))
 
     @property
     def ceiling(self) -> float:
@@ -133,7 +142,7 @@ class Predictor:
 
     def bill(self, X: Any) -> NDArray[np.float64]:
         """Compute what each row pays."""
-        encoded = self.schema.encode(X)
+        encoded = self.encode(X)
         used = self.model.used(encoded)
         evaluations = self.model.evaluations(encoded) if self.prices.evaluation else 0
         return self.prices.bill(used, evaluations)

@@ -25,6 +25,7 @@ from thrifty.bundle.columns import (
     check_finite,
     is_label,
     is_missing,
+    join_rare,
     learn_categories,
     read_column,
     to_codes,
@@ -38,6 +39,8 @@ __all__ = ["Column", "Schema"]
 
 # Unknown categories of one column that a warning lists before "and 12 more".
 MAX_LISTED = 5
+# A column whose rare categories cover more than this share of the rows may be an identifier.
+LARGE_SHARE = 0.5
 
 Unknown = dict[int, tuple[Any, ...]]
 """Categories that a schema does not know, by column index."""
@@ -53,10 +56,14 @@ class Column:
         Its name; its index in a table without names.
     categories : tuple of labels or None
         Its categories, in the order of their codes; None for a column of numbers.
+    other : label or None
+        The category that stands for every label that is not listed; None if there is none, and such
+        a label counts as missing.
     """
 
     name: str | int
     categories: tuple[Label, ...] | None = None
+    other: Label | None = None
 
 
 class Schema:
@@ -79,7 +86,7 @@ class Schema:
     >>> from thrifty.bundle import Schema
     >>> schema = Schema.of({"age": [63, 41, None], "sex": ["m", "f", "m"]})
     >>> schema.columns[1]
-    Column(name='sex', categories=('f', 'm'))
+    Column(name='sex', categories=('f', 'm'), other=None)
     >>> schema.encode({"sex": ["m", None], "age": [50, 37]})
     array([[50.,  1.],
            [37., nan]])
@@ -103,22 +110,50 @@ class Schema:
 
     @classmethod
     def of(cls, table: Any) -> Schema:
-        """Learn the schema of a training table."""
+        """Learn the schema of a training table.
+
+        Of a column with more than 255 categories, the 254 most frequent are kept, and all others
+        become one, with a warning.
+        """
         read = Table.read(table)
         names: tuple[str | int, ...] = read.names or tuple(range(len(read.columns)))
         block = read.block
-        if block is None or np.isinf(block).any() or np.isnan(block).all(axis=0).any():
-            learned = _each_column(names, lambda j: learn_categories(*read_column(read.columns[j])))
-        else:
-            learned = [None] * len(names)
-        columns = tuple(Column(*pair) for pair in zip(names, learned, strict=True))
-        return cls(columns, named=read.names is not None)
+        joined = []
 
-    def encode(self, table: Any) -> NDArray[Any]:
+        def learn_column(j: int) -> Column:
+            cells, declared = read_column(read.columns[j])
+            categories = learn_categories(cells, declared)
+            if categories is None or len(categories) <= MAX_CATEGORIES:
+                return Column(names[j], categories)
+            kept, other, n_rows = join_rare(cells, categories)
+            share = n_rows / len(cells)
+            hint = "; it may be an identifier: drop it" if share > LARGE_SHARE else ""
+            joined.append(
+                f"column {names[j]!r} has {len(categories)} categories: the {len(kept) - 1} most "
+                f"frequent are kept, all others ({share:.1%} of the rows) become {other!r}{hint}"
+            )
+            return Column(names[j], kept, other)
+
+        if block is None or np.isinf(block).any() or np.isnan(block).all(axis=0).any():
+            columns = _each_column(names, learn_column)
+        else:
+            columns = [Column(name) for name in names]
+        for message in joined:
+            warnings.warn(f"table: {message}", stacklevel=2)
+        return cls(tuple(columns), named=read.names is not None)
+
+    def encode(self, table: Any, reads: NDArray[np.bool_] | None = None) -> NDArray[Any]:
         """Encode a table as floats, one C-ordered row per example.
 
         If both tables have names, the columns may be in any order and extra ones are ignored. A
-        category that training never saw becomes missing, with one warning that lists them all.
+        category that training never saw becomes missing, with one warning that lists them all; if
+        the column has a category for all others, it becomes that.
+
+        Parameters
+        ----------
+        table : pandas or polars DataFrame, mapping of columns, array or nested list
+        reads : bool array of shape (d,), optional
+            Columns that are read; a table with names may lack the others. By default all are.
 
         Returns
         -------
@@ -144,6 +179,8 @@ class Schema:
 
         def encode_column(j: int) -> NDArray[Any]:
             name = self.names[j]
+            if name not in given and reads is not None and not reads[j]:
+                return np.full(read.rows, np.nan)
             if name not in given:
                 raise DataError(f"is missing from the table{did_you_mean(name, given)}")
             return self._encode_column(j, given[name], unknown)
@@ -183,7 +220,7 @@ class Schema:
         >>> table = {"age": [63, 41, 50], "sex": ["m", "f", "m"]}
         >>> schema = Schema.of(table)
         >>> schema.present_in(schema.encode(table)[[0, 2]]).columns[1]
-        Column(name='sex', categories=('m',))
+        Column(name='sex', categories=('m',), other=None)
         """
         Table.read(X)  # refuses a table without rows
         empty = np.flatnonzero(np.isnan(X).all(axis=0))
@@ -196,7 +233,9 @@ class Schema:
             else:
                 counts = np.bincount(values[~np.isnan(values)].astype(np.intp))
                 seen = tuple(column.categories[code] for code in np.flatnonzero(counts))
-                columns.append(Column(column.name, seen))
+                columns.append(
+                    Column(column.name, seen, column.other if column.other in seen else None)
+                )
         return Schema(tuple(columns), self.named)
 
     def recode(self, X: NDArray[Any], source: Schema) -> NDArray[Any]:
@@ -246,7 +285,8 @@ class Schema:
             if new is None:  # categories there, numbers here
                 labels = np.array([*old, None], dtype=object)
                 return self._encode_column(j, labels[codes], unknown)
-            new_code = np.array([*(new.get(label, np.nan) for label in old), np.nan])
+            other = new.get(self.columns[j].other, np.nan)  # type: ignore[arg-type]
+            new_code = np.array([*(new.get(label, other) for label in old), np.nan])
             lost, first = np.unique(codes[~missing & np.isnan(new_code[codes])], return_index=True)
             if lost.size:
                 unknown[j] = tuple(old[code] for code in lost[np.argsort(first)])
@@ -280,8 +320,11 @@ class Schema:
                 if math.isinf(x):
                     problems.append(f"{feature!r} is {value}; {FINITE}")
             except KeyError:
+                other = self.columns[index].other
                 encoded[index] = math.nan
-                if not is_missing(value):
+                if not is_missing(value) and other is not None and code is not None:
+                    encoded[index] = code[other]
+                elif not is_missing(value):
                     unknown[index] = (value,)
             except TypeError:
                 problems.append(f"{feature!r} is {reprlib.repr(value)}, which is not a category")
@@ -304,10 +347,13 @@ class Schema:
 
     def plain(self) -> dict[str, Any]:
         """Return what a model file keeps."""
-        columns = [
+        columns: list[dict[str, Any]] = [
             {"name": column.name, "categories": column.categories and list(column.categories)}
             for column in self.columns
         ]
+        for entry, column in zip(columns, self.columns, strict=True):
+            if column.other is not None:
+                entry["other"] = column.other
         return {"named": self.named, "columns": columns}
 
     @classmethod
@@ -326,7 +372,7 @@ class Schema:
             raise BundleError("the schema must say if it is named, and list at least one column")
         columns = []
         for entry in listed:
-            if not isinstance(entry, dict) or entry.keys() != {"name", "categories"}:
+            if not isinstance(entry, dict) or entry.keys() - {"other"} != {"name", "categories"}:
                 raise BundleError("a column of the schema must have a name and categories")
             name, labels = entry["name"], entry["categories"]
             if labels is not None:
@@ -334,7 +380,10 @@ class Schema:
                     raise BundleError(f"column {name!r} must have 1 to {MAX_CATEGORIES} categories")
                 if not all(map(is_label, labels)) or len(set(labels)) < len(labels):
                     raise BundleError(f"the categories of column {name!r} are not distinct labels")
-            columns.append(Column(name, labels and tuple(labels)))
+            other = entry.get("other")
+            if "other" in entry and (labels is None or not is_label(other) or other not in labels):
+                raise BundleError(f"'other' of column {name!r} is not one of its categories")
+            columns.append(Column(name, labels and tuple(labels), other))
         names = [column.name for column in columns]
         if not named and names != list(range(len(names))):
             raise BundleError("the columns of a schema without names must be 0, 1, 2, ...")
@@ -365,7 +414,8 @@ class Schema:
         code = self._codes[j]
         if code is None:
             return to_numbers(cells)
-        encoded, lost = to_codes(cells, code)
+        other = self.columns[j].other
+        encoded, lost = to_codes(cells, code, None if other is None else code[other])
         if lost:
             unknown[j] = lost
         return encoded

@@ -15,11 +15,17 @@ from numpy.typing import NDArray
 
 from thrifty.errors import DataError, raise_all
 
-__all__ = ["Table", "is_numeric", "stack", "unmask"]
+__all__ = ["SPARSE", "Table", "is_numeric", "stack", "unmask"]
 
 # Rows copied at a time by `stack`, so that a block of the result stays in the cache: 3 to 6
 # times faster than copying whole columns.
 ROWS_PER_BLOCK = 1024
+
+
+SPARSE = (
+    "table: sparse input is not supported; pass a dense array, X.toarray(), or make the encoder "
+    "return one, such as OneHotEncoder(sparse_output=False)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +76,11 @@ class Table:
         else:
             table = _from_array(source)
         shape = (table.rows, len(table.columns))
-        # The wording of scikit-learn, which its own checks of estimators look for.
-        problems = [
-            f"0 {what}(s) (shape={shape}) while a minimum of 1 is required."
-            for count, what in zip(shape, ("sample", "feature"), strict=True)
-            if count == 0
-        ]
+        problems = [] if table.rows else ["there are no rows"]
+        if not table.columns:
+            # The wording of scikit-learn, which its own checks of estimators look for.
+            required = f"0 feature(s) (shape={shape}) while a minimum of 1 is required."
+            problems.append(f"there are no columns of features: {required}")
         names = table.names or ()
         if len(set(names)) < len(names):
             twice = ", ".join(repr(name) for name in dict.fromkeys(names) if names.count(name) > 1)
@@ -150,7 +155,7 @@ def _from_array(source: Any) -> Table:
     if hasattr(source, "collect_schema"):
         raise DataError(f"table: a {kind} has no rows yet; call .collect() first")
     if hasattr(source, "tocsr"):
-        raise DataError("table: sparse input is not supported; pass a dense array: X.toarray()")
+        raise DataError(SPARSE)
     if hasattr(source, "column_names") or hasattr(source, "__dataframe__"):
         raise DataError(f"table: cannot read a {kind}; pass a pandas or polars DataFrame")
     if isinstance(source, np.ndarray):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from thrifty.cli.console import show_frontier, show_json
+from thrifty.cli.csv_output import to_safe_csv
 from thrifty.cli.options import (
     JSON,
     OutputFile,
@@ -65,7 +66,7 @@ def curve(
         random_state=options.seed,
     )
     if suffix == ".csv":
-        write_whole(output, traced.frame().to_csv(index=False).encode("utf-8"))
+        write_whole(output, to_safe_csv(traced.frame()).encode("utf-8"))
     else:
         write_whole(output, draw_curve(traced, suffix[1:]))
     facts = _facts(traced)

@@ -84,7 +84,7 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
         from thrifty.learn import Call, GatedClassifier
 
         X, y, _, _ = read_training_table(table, target, None, None, given["drop"])
-        prices = read_prices(given["prices"], given["unit"])
+        prices = read_prices(given["prices"], given["unit"]).without([target, *given["drop"]])
         call = Call(given["name"], given["price"], given["needs"] or None, expensive,
                     timeout=given["timeout"])  # fmt: skip
         model = GatedClassifier(

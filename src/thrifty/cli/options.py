@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -197,18 +198,26 @@ def read_training_data(options: TrainingOptions) -> TrainingData:
     click.UsageError
         If the target is also named as queries, groups or a column to drop.
     DataError
-        With all problems at once, as far as they can be found independently.
+        With all problems of prices and columns at once, or else all of the rows.
     """
     clashes = {"--qid": [options.qid], "--groups": [options.groups], "--drop": options.drop}
     for option, names in clashes.items():
         if options.target in names:
             raise click.UsageError(f"'{options.target}' is named by --target and by {option}.")
-    from thrifty.cli.tables import read_training_table
+    from thrifty.cli.tables import check_columns, read_training_table
 
     errors: list[DataError] = []
-    prices = columns = learners = None
+    prices = features = columns = learners = None
+    named = [options.target, *filter(None, (options.qid, options.groups)), *options.drop]
     with _collecting(errors):
-        prices = read_prices(options.prices, options.unit)
+        prices = read_prices(options.prices, options.unit).without(named)
+    with _collecting(errors):
+        features = check_columns(options.table, named)
+    if prices is not None and features is not None:
+        with _collecting(errors):
+            prices.bind(features)
+    if errors:  # reading the table would take seconds
+        _raise_collected(errors)
     with _collecting(errors):
         columns = read_training_table(
             options.table, options.target, options.qid, options.groups, options.drop
@@ -219,6 +228,7 @@ def read_training_data(options: TrainingOptions) -> TrainingData:
     from thrifty.frontier.scoring import find_metric
     from thrifty.frontier.tasks import guess_task, learners_named
     from thrifty.learn.dataset import TrainingSet, read_target
+    from thrifty.learn.suspects import find_suspects
     from thrifty.learn.targets import queries
 
     X, y, qid, groups = columns
@@ -249,6 +259,8 @@ def read_training_data(options: TrainingOptions) -> TrainingData:
     table = TrainingSet(
         task, X, schema, bound, encoded, target[0], None, target[1], query, clusters
     )
+    for suspect in find_suspects(table):
+        warnings.warn(f"{options.table}: {suspect}", stacklevel=2)
     return TrainingData(table, groups, prices, learners)
 
 

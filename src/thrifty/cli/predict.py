@@ -18,28 +18,41 @@ __all__ = ["predict"]
 @click.argument("model", type=FILE)
 @click.argument("table", type=FILE)
 @click.option("-o", "--output", type=OutputFile(), help="CSV file to write; by default stdout.")
+@click.option("--id", "id_column", metavar="COL",
+              help="Column to copy to the output, such as a customer number.")  # fmt: skip
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @click.option("--bill", is_flag=True, help="Add the bill of each row.")
 @JSON
 def predict(
-    model: Path, table: Path, output: Path | None, proba: bool, bill: bool, as_json: bool
+    model: Path,
+    table: Path,
+    output: Path | None,
+    id_column: str | None,
+    proba: bool,
+    bill: bool,
+    as_json: bool,
 ) -> None:
     """Predict the rows of a table.
 
-    MODEL is a model file, TABLE a CSV or Parquet file with the columns that it was trained on.
+    MODEL is a model file, TABLE a CSV or Parquet file with the columns that the model reads. In the
+    CSV output, text that a spreadsheet would run as a formula starts with a single quote.
     """
     check_outputs([output], [model, table])
     import pandas as pd
 
     from thrifty.bundle import load
-    from thrifty.cli.tables import read_feature_table
+    from thrifty.cli.csv_output import to_safe_csv
+    from thrifty.cli.tables import read_feature_table, read_ids
     from thrifty.costs.money import money
 
     predictor = load(model)
     classes, unit = predictor.classes, predictor.prices.unit
     if proba and classes is None:
         raise click.UsageError("--proba: this model is not a classifier; it has no classes.")
-    X = read_feature_table(predictor.schema, table)
+    # An identifier such as 007 stays as it is, unless it is also a number that the model reads.
+    is_text = id_column is not None and id_column not in predictor.schema.names
+    X = read_feature_table(predictor.schema, table, [str(id_column)] if is_text else [])
+    ids = {} if id_column is None else {id_column: read_ids(X, id_column, table)}
     with progress("predicting"):
         bills = predictor.bill(X)
         if proba and classes is not None:
@@ -51,15 +64,19 @@ def predict(
             columns = {"prediction": predictor.predict(X)}
     if bill:
         columns["bill"] = bills
-    result, mean = pd.DataFrame(columns), float(bills.mean())
-    summary = {"rows": len(result), "mean_bill": mean, "unit": unit}
+    mean = float(bills.mean())
+    summary = {"rows": len(bills), "mean_bill": mean, "unit": unit}
+    if id_column in columns or id_column in summary:
+        raise click.UsageError(f"--id: the output has a column '{id_column}' already; rename it.")
+    result = pd.DataFrame({**ids, **columns})
     if output is not None:
-        write_whole(output, result.to_csv(index=False).encode("utf-8"))
+        write_whole(output, to_safe_csv(result).encode("utf-8"))
         summary["output"] = str(output)
     if as_json:
-        show_json(summary if output else {**summary, **result.to_dict(orient="list")})
+        lists = {name: values.tolist() for name, values in columns.items()}
+        show_json(summary if output else {**summary, **ids, **lists})
     elif output:
         mean_bill = money(round(mean, 4), unit)
         click.echo(f"{len(result)} predictions, mean bill {mean_bill}: {output}")
     else:
-        click.echo(result.to_csv(index=False), nl=False)
+        click.echo(to_safe_csv(result), nl=False)

@@ -9,20 +9,63 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thrifty.bundle import Schema
-from thrifty.bundle.columns import Label
+import click
+
+from thrifty.csv_files import find_format, read_header
 from thrifty.errors import DataError, did_you_mean, raise_all
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pandas import DataFrame
 
-    from thrifty.bundle import Predictor
+    from thrifty.bundle import Predictor, Schema
+    from thrifty.bundle.columns import Label
     from thrifty.learn.dataset import ValidationSet
 
-__all__ = ["read_feature_table", "read_labeled_rows", "read_table", "read_training_table"]
+__all__ = [
+    "check_columns",
+    "read_feature_table",
+    "read_ids",
+    "read_labeled_rows",
+    "read_table",
+    "read_training_table",
+]
 
+CSV_SUFFIXES = (".csv", ".tsv")
 PARQUET_SUFFIXES = (".parquet", ".pq")
+# The name that pandas gives to a column without one, with its position.
+UNNAMED = "Unnamed: "
+
+
+def check_columns(path: Path, named: Sequence[str]) -> list[str] | None:
+    """Check the header of a CSV file without reading its rows, which takes no time.
+
+    Parameters
+    ----------
+    path : Path
+    named : sequence of str
+        Columns that must exist and are no features, such as the target.
+
+    Returns
+    -------
+    list of str or None
+        Names of the features; None for a file of another kind.
+
+    Raises
+    ------
+    DataError
+        If a column does not exist, has no name, or the name of another.
+    """
+    if path.suffix.lower() not in CSV_SUFFIXES:
+        return None
+    header = [
+        name or f"{UNNAMED}{i}" for i, name in enumerate(read_header(path, find_format(path)))
+    ]
+    features = [name for name in header if name not in set(named)]
+    twice = [name for name, count in Counter(header).items() if count > 1]
+    problems = [f"more than one column is named {name!r}" for name in twice]
+    raise_all(DataError, str(path), problems + _column_problems(header, named))
+    return features
 
 
 def read_training_table(
@@ -37,13 +80,9 @@ def read_training_table(
     """
     frame = read_table(path)
     named = [target, *(name for name in (qid, groups) if name is not None), *drop]
-    _check_columns_exist(path, frame, named)
+    raise_all(DataError, str(path), _column_problems(list(map(str, frame.columns)), named))
     X = frame.drop(columns=list(set(named)))
-    problems = [
-        f"a column has no name, maybe a row number; name it, or ignore it: --drop {name!r}"
-        for name in X.columns
-        if str(name).startswith("Unnamed: ")  # the name that pandas gave it
-    ]
+    problems = [] if len(frame) else ["there are no rows below the header"]
     problems += _missing_values(frame, [target, qid, groups])
     raise_all(DataError, str(path), problems)
     return X, *(None if name is None else frame[name].to_numpy() for name in (target, qid, groups))
@@ -58,6 +97,21 @@ def read_feature_table(schema: Schema, path: Path, text_columns: Iterable[str] =
             cells = frame[name].map(lambda cell, of=labels: _label(of, cell), na_action="ignore")
             frame[name] = cells.astype(object)
     return frame
+
+
+def read_ids(frame: DataFrame, name: str, path: Path) -> list[Any]:
+    """Return the column that identifies the rows, as values that JSON can hold.
+
+    Raises
+    ------
+    DataError
+        If there is no such column.
+    """
+    if name not in frame.columns:
+        raise DataError(f"{path}: {_no_column(name, frame.columns)}")
+    cells = frame[name].astype(object).where(frame[name].notna(), None).tolist()
+    plain = (str, int, float, type(None))
+    return [cell if isinstance(cell, plain) else str(cell) for cell in cells]
 
 
 def read_labeled_rows(
@@ -79,7 +133,9 @@ def read_labeled_rows(
 
     classes = None if predictor.labels is None else tuple(predictor.labels)
     frame = read_feature_table(predictor.schema, path, [] if classes is None else [target])
-    _check_columns_exist(path, frame, [target, *([] if qid is None else [qid])])
+    needed = [target, *([] if qid is None else [qid])]
+    absent = [name for name in needed if name not in frame.columns]
+    raise_all(DataError, str(path), [_no_column(name, frame.columns) for name in absent])
     is_ranker = (predictor.provenance or {}).get("task") == "ranking"
     problems = _missing_values(frame, [target, qid])
     if is_ranker and qid is None:
@@ -122,10 +178,10 @@ def read_table(path: Path, text_columns: Iterable[str] = ()) -> DataFrame:
     DataError
         If the file is not a table; the message says what to do.
     """
-    if path.suffix.lower() == ".csv":
+    if path.suffix.lower() in CSV_SUFFIXES:
         return _read_csv(path, text_columns)
     if path.suffix.lower() not in PARQUET_SUFFIXES:
-        raise DataError(f"{path}: a table is a .csv or a .parquet file")
+        raise DataError(f"{path}: a table is a .csv, a .tsv or a .parquet file")
     import pandas as pd
 
     try:
@@ -146,11 +202,11 @@ def _read_csv(path: Path, text_columns: Iterable[str]) -> DataFrame:
     import pandas as pd
     from pandas.errors import ParserError, ParserWarning
 
+    csv_format = find_format(path)
+    if str(csv_format):
+        click.echo(f"{path}: {csv_format}", err=True)
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            header = next(csv.reader(file), [])
-        if not header:
-            raise DataError(f"{path}: the file is empty; its first line names the columns")
+        header = read_header(path, csv_format)
         # Checked here, since pandas would rename the second one.
         twice = [name for name, count in Counter(header).items() if count > 1 and name]
         problems = [f"more than one column is named {name!r}" for name in twice]
@@ -159,26 +215,31 @@ def _read_csv(path: Path, text_columns: Iterable[str]) -> DataFrame:
             warnings.simplefilter("error", ParserWarning)  # more cells than the header has
             frame: DataFrame = pd.read_csv(
                 path,
+                sep=csv_format.separator,
+                decimal=csv_format.decimal,
+                encoding=csv_format.encoding,
                 index_col=False,
                 low_memory=False,
                 dtype={name: str for name in text_columns if name in header},
             )
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: not UTF-8 text; save the file as UTF-8") from None
     except (ParserError, ParserWarning, csv.Error) as error:
         raise DataError(f"{path}: not a table: {str(error).strip()}") from error
     return frame
 
 
-def _check_columns_exist(path: Path, frame: DataFrame, names: Sequence[str]) -> None:
-    """Raise an error that lists the columns that do not exist, with similar names."""
-    absent = [name for name in dict.fromkeys(names) if name not in frame.columns]
-    problems = [
-        f"there is no column {name!r}{did_you_mean(name, frame.columns)}" for name in absent
+def _column_problems(columns: Sequence[str], named: Sequence[str]) -> list[str]:
+    """List the columns that are named but do not exist, and those that have no name."""
+    problems = [_no_column(name, columns) for name in dict.fromkeys(named) if name not in columns]
+    problems += [
+        f"a column has no name, maybe a row number; name it, or ignore it: --drop {name!r}"
+        for name in columns
+        if name.startswith(UNNAMED) and name not in named
     ]
-    if absent and len(frame.columns) == 1 and set(str(frame.columns[0])) & set(";\t|"):
-        problems.append("the cells are not separated by commas")
-    raise_all(DataError, str(path), problems)
+    return problems
+
+
+def _no_column(name: str, columns: Iterable[str]) -> str:
+    return f"there is no column {name!r}{did_you_mean(name, columns)}"
 
 
 def _missing_values(frame: DataFrame, names: Sequence[str | None]) -> list[str]:

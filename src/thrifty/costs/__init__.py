@@ -9,6 +9,6 @@ models.
 from __future__ import annotations
 
 from thrifty.costs.bound import BoundPrices
-from thrifty.costs.prices import Prices
+from thrifty.costs.prices import PriceList, Prices
 
-__all__ = ["BoundPrices", "Prices"]
+__all__ = ["BoundPrices", "PriceList", "Prices"]

@@ -1,11 +1,14 @@
-"""Binding a price list to the columns of a table: find every feature, check every price.
+"""Binding a price list to the columns of a table: find every feature, miss no column.
 
 All problems are collected and raised together, so that a user can repair a price list in one go.
+A list may cover more features than the table has, for example if it was written for several tables;
+a warning then names the others, since one of them may be misspelled.
 """
 
 from __future__ import annotations
 
 import reprlib
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.costs.bound import LATENCY, MAIN, BoundPrices
-from thrifty.costs.money import as_float, price_fault
 from thrifty.costs.structure import Structure
 from thrifty.errors import PriceError, did_you_mean, raise_all
 
@@ -27,6 +29,11 @@ __all__ = ["Binding"]
 
 # Columns listed in one message before "and 12 more".
 MAX_LISTED = 20
+# What to do if prices have names and the table has none.
+NO_NAMES = (
+    "but the table has none; pass a DataFrame (in a scikit-learn pipeline, use thrifty.Pipeline, "
+    'or call set_output(transform="pandas") on it), or give prices by position'
+)
 # Unknown names for which the closest column is searched. A price list written for another table
 # can have thousands of unknown names, and each search compares with all columns.
 MAX_SUGGESTIONS = 20
@@ -49,6 +56,8 @@ class Binding:
         Number of columns, d.
     problems : list of str
         What was found to be wrong so far.
+    others : list of (str, str)
+        Features of the list that the table does not have, each with the column that may be meant.
 
     Examples
     --------
@@ -64,6 +73,7 @@ class Binding:
         self.prices = prices
         self.names: tuple[Any, ...] | None
         self.problems: list[str] = []
+        self.others: list[tuple[str, str]] = []
         if isinstance(names, int | np.integer):
             self.names, self.count = None, int(names)
         else:
@@ -87,26 +97,56 @@ class Binding:
             If the list does not fit the table; the message lists every problem.
         """
         prices = self.prices
+        self._refuse_names()
         self._group = self._group_indices()
+        # Groups without a column in the table are left out.
+        self._groups = [name for g, name in enumerate(prices.groups) if g in self._group]
         amounts = self._amounts(prices)
         structure, delays = self._structure(), self._delays()
         for name in ("unit", "delay_unit"):
             if not isinstance(getattr(prices, name), str):
                 self.problems.append(f"{name}: {getattr(prices, name)!r} is not text")
-        others = {name: self._other_currency(name, each) for name, each in prices.also.items()}
-        raise_all(PriceError, "prices", self.problems)
+        currencies = {name: self._other_currency(name, each) for name, each in prices.also.items()}
+        # If a column has no price, another name may be meant for it.
+        others = [f"{name} is not a column of the table{hint}" for name, hint in self.others]
+        raise_all(PriceError, "prices", self.problems and [*others, *self.problems])
+        self._warn_of_others()
+        place = {-1: -1} | {list(prices.groups).index(n): k for k, n in enumerate(self._groups)}
         main = BoundPrices(
             names=self.names,
-            group=np.array(self._group, dtype=np.int64),
-            group_names=tuple(prices.groups),
+            group=np.array([place[g] for g in self._group], dtype=np.int64),
+            group_names=tuple(self._groups),
             unit=prices.unit,
             structure=structure,
             delays=delays,
             delay_unit=prices.delay_unit,
             **amounts,
         )
-        also = {name: main.in_currency(name, **each) for name, each in others.items()}
+        also = {name: main.in_currency(name, **each) for name, each in currencies.items()}
         return replace(main, also=also) if also else main
+
+    def _refuse_names(self) -> None:
+        """Raise an error if the list goes by names and the table has none."""
+        own = self.prices.own
+        keys = list(own) if isinstance(own, Mapping) else []
+        keys += [member for members in self.prices.groups.values() for member in members]
+        names = [key for key in keys if isinstance(key, str) and not _is_position(key)]
+        if self.names is None and names:
+            shown = ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
+            raise PriceError(f"prices: they go by names ({shown}), {NO_NAMES}")
+
+    def _warn_of_others(self) -> None:
+        """Warn of the features of the list that the table does not have."""
+        if not self.others:
+            return
+        listed = [name + hint.replace("; ", " (", 1) + ")" * bool(hint)
+                  for name, hint in self.others[:MAX_LISTED]]  # fmt: skip
+        n_more = len(self.others) - MAX_LISTED
+        more = f" and {n_more} more" if n_more > 0 else ""
+        warnings.warn(
+            f"prices: ignored, as the table has no such column: {', '.join(listed)}{more}",
+            stacklevel=4,
+        )
 
     def _amounts(self, prices: Prices) -> dict[str, Any]:
         """Return the prices of features, groups, evaluations and calls of a list."""
@@ -115,7 +155,6 @@ class Binding:
             if name not in groups:
                 hint = did_you_mean(name, groups) or "; add it to groups"
                 self.problems.append(f"shared price for the unknown group {name!r}{hint}")
-        shared = [self._price(f"group {name!r}", prices.shared.get(name, 0.0)) for name in groups]
         # A member of a group that has a shared price needs no price of its own.
         covered = {g for g, name in enumerate(groups) if name in prices.shared}
         unpriced = [
@@ -132,18 +171,19 @@ class Binding:
         for name in prices.calls:
             if not isinstance(name, str):
                 self.problems.append(f"call {name!r}: the name of a call must be text")
-        calls = {name: self._price(f"call {name!r}", price) for name, price in prices.calls.items()}
         paid = [price or 0.0 for price in own]
-        for g, name in enumerate(groups):
+        shared = [prices.shared.get(name, 0.0) for name in self._groups]
+        for k, name in enumerate(self._groups):
             if name in self.prices.panels:  # one price: whoever pays for a member has the others
+                g = list(groups).index(name)
                 members = [j for j in range(self.count) if self._group[j] == g]
-                shared[g] = fsum([shared[g], *(paid[j] for j in members)])
+                shared[k] = fsum([shared[k], *(paid[j] for j in members)])
                 paid = [0.0 if j in members else price for j, price in enumerate(paid)]
         return {
             "own": np.array(paid, dtype=np.float64),
             "shared": np.array(shared, dtype=np.float64),
-            "evaluation": self._price("evaluation", prices.evaluation),
-            "calls": calls,
+            "evaluation": prices.evaluation,
+            "calls": dict(prices.calls),
         }
 
     def _other_currency(self, name: object, prices: Prices) -> dict[str, Any]:
@@ -174,7 +214,7 @@ class Binding:
                 if j is not None:
                     if own[j] is not None:
                         self.problems.append(f"{self._label(j)} has two prices; keep one")
-                    own[j] = self._price(self._label(j), price)
+                    own[j] = price
             return own
         if len(listed) != self.count:
             self.problems.append(
@@ -182,7 +222,7 @@ class Binding:
                 "give one price per column"
             )
             return [0.0] * self.count
-        return [self._price(self._label(j), price) for j, price in enumerate(listed)]
+        return list(listed)
 
     def _group_indices(self) -> list[int]:
         """Return the group of each column; -1 where it is in none."""
@@ -243,8 +283,7 @@ class Binding:
             return None
         delays, groups = np.zeros(self.count), self.prices.groups
         for key in sorted(self.prices.delays, key=lambda key: key not in groups):
-            delay = self._price(f"delay of {key!r}", self.prices.delays[key], "delay")
-            delays[self._members(key, "delays: ")] = delay
+            delays[self._members(key, "delays: ")] = self.prices.delays[key]
         return delays
 
     def _members(self, key: object, where: str) -> list[int]:
@@ -266,35 +305,29 @@ class Binding:
         """Return how a message refers to a column."""
         return f"feature {index}" if self.names is None else repr(self.names[index])
 
-    def _price(self, what: str, value: object, noun: str = "price") -> float:
-        """Return a price, or a delay, as a float; note a problem and return 0 if it is not one."""
-        price = as_float(value)
-        if (fault := price_fault(value, noun)) is None and isinstance(price, float):
-            return price
-        self.problems.append(f"{what}: {fault}")
-        return 0.0
-
     def _find(self, key: object, where: str = "") -> int | None:
-        """Return the index of a feature; note a problem and return None if there is none."""
+        """Return the index of a feature; note why and return None if there is none."""
         remedy = "use its name" if self.names else f"use its position, 0 to {self.count - 1}"
         if isinstance(key, bool) or not isinstance(key, str | int):
             problem = f"{reprlib.repr(key)} is not a feature; {remedy}"
         elif self.names is None:
             # A file holds only text, so "3" is position 3 if the table has no names.
-            if isinstance(key, str) and not (key.isascii() and key.isdecimal()):
-                problem = f"{key!r} is a name, but the table has none; {remedy}"
-            elif not 0 <= int(key) < self.count:
-                problem = f"{key!r} is outside the table; {remedy}"
-            else:
+            if 0 <= int(key) < self.count:
                 return int(key)
+            problem = f"{key!r} is outside the table; {remedy}"
         elif key in self._index:
             return self._index[key]
         elif isinstance(key, str):
             self._suggestions_left -= 1
             hint = did_you_mean(key, self._index) if self._suggestions_left >= 0 else ""
-            problem = f"{key!r} is not a column of the table{hint}"
+            self.others.append((f"{where}{key!r}", hint))
+            return None
         else:
             remedy = f"write {self._label(key)}" if 0 <= key < self.count else "use a name"
             problem = f"{key} is a position, but the table has names; {remedy}"
         self.problems.append(f"{where}{problem}")
         return None
+
+
+def _is_position(key: str) -> bool:
+    return key.isascii() and key.isdecimal()

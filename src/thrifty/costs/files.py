@@ -45,8 +45,9 @@ A TOML file can also hold the units and the prices of evaluations and calls::
     [calls]
     remote = 0.5
 
-Both files are UTF-8. All problems of a file are reported together: by line for CSV, by key for
-TOML, where only a syntax error has a line.
+A TOML file is UTF-8; a CSV file may also have semicolons or tabs between cells, decimal commas and
+another encoding, as `thrifty.csv_files` finds out. All problems of a file are reported together: by
+line for CSV, by key for TOML, where only a syntax error has a line.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ from pathlib import Path
 from typing import Any
 
 from thrifty.costs.money import price_fault
-from thrifty.errors import PriceError, did_you_mean, raise_all
+from thrifty.csv_files import find_format, to_commas
+from thrifty.errors import DataError, PriceError, did_you_mean, raise_all
 
 __all__ = ["read_list"]
 
@@ -98,16 +100,28 @@ def read_list(path: str | PathLike[str], unit: str | None = None) -> dict[str, A
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".toml"):
         raise PriceError(f"{path}: a price list is a .csv or a .toml file")
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise PriceError(f"{path}: not UTF-8 text; save the file as UTF-8") from None
+    text = _read_text(path)
     problems: list[str] = []
     arguments = _read_csv(text, problems) if suffix == ".csv" else _read_toml(text, problems)
     if unit is not None and arguments.setdefault("unit", unit) != unit:
         problems.append(f"the unit of the file is {arguments['unit']!r}, not {unit!r}")
     raise_all(PriceError, str(path), problems)
     return arguments
+
+
+def _read_text(path: Path) -> str:
+    """Read a TOML file, which is UTF-8, or a CSV file as people have them, with commas then."""
+    if path.suffix.lower() == ".csv" and path.read_bytes().strip():
+        try:
+            csv_format = find_format(path)
+        except DataError as error:
+            raise PriceError(str(error)) from None
+        with open(path, encoding=csv_format.encoding, newline="") as file:
+            return to_commas(file.read(), csv_format)
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise PriceError(f"{path}: not UTF-8 text; save the file as UTF-8") from None
 
 
 def _read_csv(text: str, problems: list[str]) -> dict[str, Any]:
@@ -241,20 +255,17 @@ def _csv_rows(text: str, found: Found) -> tuple[list[str], list[tuple[int, list[
         kind, colon, currency = cell.partition(":")
         header.append(f"{kind.strip().lower()}{colon}{currency.strip()}")
     faults = []
-    if len(header) == 1 and any(separator in header[0] for separator in ";\t|"):
-        faults = ["the cells are not separated by commas"]
-    else:
-        for name in dict.fromkeys(header):
-            kind, _, currency = name.partition(":")
-            of_currency = kind in ("price", "shared") and currency
-            if name not in (*CSV_COLUMNS, *MORE_CSV_COLUMNS) and not of_currency:
-                hint = did_you_mean(name, (*CSV_COLUMNS, *MORE_CSV_COLUMNS))
-                faults.append(f"unknown column {name!r}{hint} (columns: {wanted})")
-            if header.count(name) > 1:
-                faults.append(f"column {name!r} occurs twice")
-        for name in CSV_COLUMNS[:2]:
-            if name not in header:
-                faults.append(f"no column {name!r} (columns: {wanted})")
+    for name in dict.fromkeys(header):
+        kind, _, currency = name.partition(":")
+        of_currency = kind in ("price", "shared") and currency
+        if name not in (*CSV_COLUMNS, *MORE_CSV_COLUMNS) and not of_currency:
+            hint = did_you_mean(name, (*CSV_COLUMNS, *MORE_CSV_COLUMNS))
+            faults.append(f"unknown column {name!r}{hint} (columns: {wanted})")
+        if header.count(name) > 1:
+            faults.append(f"column {name!r} occurs twice")
+    for name in CSV_COLUMNS[:2]:
+        if name not in header:
+            faults.append(f"no column {name!r} (columns: {wanted})")
     if not faults and len(records) == 1 and not found:
         faults = ["no features below the header"]
     found += [(line, fault) for fault in faults]

@@ -1,7 +1,8 @@
 """The price list as a user writes it, not yet bound to the columns of a table.
 
 A price list is immutable, so estimators can share it and scikit-learn can clone it. The
-constructor only stores; `bind` checks, because it needs the columns of a table to do so.
+constructor checks the prices; `bind` checks the names, because it needs the columns of a table to
+do so.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import numpy as np
 from thrifty.costs.binding import Binding
 from thrifty.costs.bound import BoundPrices
 from thrifty.costs.files import read_list
-from thrifty.costs.money import as_float
+from thrifty.costs.money import as_float, price_fault
 from thrifty.errors import PriceError, raise_all
 
-__all__ = ["Prices"]
+__all__ = ["PriceList", "Prices"]
 
 # Entries of a mapping or a sequence that the repr shows before "... 12 more".
 MAX_SHOWN = 8
@@ -98,20 +99,22 @@ class Prices:
         problems: list[str] = []
         self._own: dict[Any, Any] | tuple[Any, ...] | None = None
         if hasattr(own, "keys"):  # a pandas Series has keys too
-            self._own = _read_prices("own", own, problems)
+            self._own = _read_prices("own", "{!r}", own, problems)
         elif isinstance(own, Iterable) and not isinstance(own, str | bytes | Set):
             self._own = tuple(as_float(price) for price in own)
+            _check_prices("feature {}", dict(enumerate(self._own)), problems)
         elif own is not None:
             remedy = "pass a mapping of feature to price, or one price per column"
             problems.append(f"{own!r} is not a price list; {remedy}; Prices.read reads a file")
         self._groups = _read_lists("groups", "group", groups, problems)
-        self._shared = _read_prices("shared", shared, problems)
-        self._evaluation = as_float(evaluation)
-        self._calls = _read_prices("calls", calls, problems)
+        self._shared = _read_prices("shared", "group {!r}", shared, problems)
+        self._evaluation: Any = as_float(evaluation)
+        _check_prices("{}", {"evaluation": evaluation}, problems)
+        self._calls = _read_prices("calls", "call {!r}", calls, problems)
         self._unit = unit
         self._requires = _read_lists("requires", "requires of", requires, problems)
         self._panels = _read_list("panels: ", panels, "groups", problems)
-        self._delays = _read_prices("delays", delays, problems)
+        self._delays = _read_prices("delays", "delay of {!r}", delays, problems, "delay")
         self._delay_unit = delay_unit
         self._also = _read_mapping("also", also, problems)
         problems += [
@@ -141,8 +144,22 @@ class Prices:
         others = arguments.pop("also", {})
         return cls(**arguments, also={name: cls(**parts) for name, parts in others.items()})
 
+    @classmethod
+    def of(cls, given: PriceList | None) -> Prices:
+        """Return the price list that an estimator was given: itself, or one of own prices.
+
+        Examples
+        --------
+        >>> from thrifty.costs import Prices
+        >>> Prices.of({"age": 1}), Prices.of(None)
+        (Prices({'age': 1.0}), Prices())
+        """
+        return given if isinstance(given, Prices) else cls(given)
+
     def bind(self, names: Sequence[str] | int) -> BoundPrices:
         """Check the prices against the columns of a table and return them as arrays.
+
+        If the list covers more features than the table has, a warning names the others.
 
         Parameters
         ----------
@@ -159,6 +176,46 @@ class Prices:
             If the list does not fit the table; the message lists every problem.
         """
         return Binding(self, names).bound()
+
+    def without(self, features: Iterable[str]) -> Prices:
+        """Return the list without some features, such as columns that a user drops.
+
+        A group without members left is dropped, too. Prices by position stay as they are.
+
+        Examples
+        --------
+        >>> from thrifty.costs import Prices
+        >>> prices = Prices({"age": 1, "chol": 5}, groups={"blood": ["chol"]}, shared={"blood": 2})
+        >>> prices.without(["chol"])
+        Prices({'age': 1.0})
+        """
+        dropped = set(features)
+        own = self._own
+        if isinstance(own, dict):
+            own = {name: price for name, price in own.items() if name not in dropped}
+        members = {
+            name: tuple(member for member in group if member not in dropped)
+            for name, group in self._groups.items()
+        }
+        emptied = {name for name, group in self._groups.items() if group and not members[name]}
+        lost = dropped | emptied
+        return Prices(
+            own,
+            groups={name: group for name, group in members.items() if name not in emptied},
+            shared={name: p for name, p in self._shared.items() if name not in emptied},
+            evaluation=self._evaluation,
+            calls=self._calls,
+            unit=self._unit,
+            requires={
+                name: [each for each in before if each not in lost]
+                for name, before in self._requires.items()
+                if name not in lost
+            },
+            panels=[name for name in self._panels if name not in emptied],
+            delays={name: delay for name, delay in self._delays.items() if name not in lost},
+            delay_unit=self._delay_unit,
+            also={name: each.without(lost) for name, each in self._also.items()},
+        )
 
     @property
     def own(self) -> Mapping[Any, Any] | tuple[Any, ...] | None:
@@ -233,6 +290,10 @@ class Prices:
         return f"Prices({', '.join(given)})"
 
 
+PriceList = Prices | Mapping[str, float] | Mapping[int, float] | Sequence[float]
+"""What estimators take as prices: a price list, or what `Prices` takes as own prices."""
+
+
 def _read_mapping(what: str, mapping: Any, problems: list[str]) -> dict[Any, Any]:
     """Copy a mapping that the user passed; note a problem if it is not one."""
     if mapping is None:
@@ -262,10 +323,21 @@ def _read_list(where: str, values: Any, of: str, problems: list[str]) -> tuple[A
     return tuple(_plain(value) for value in values)
 
 
-def _read_prices(what: str, mapping: Any, problems: list[str]) -> dict[Any, Any]:
-    """Copy a mapping to prices; what is not a number stays as it is until `bind`."""
+def _read_prices(
+    what: str, label: str, mapping: Any, problems: list[str], noun: str = "price"
+) -> dict[Any, Any]:
+    """Copy a mapping to prices, or delays; note a problem for each value that is not one."""
     read = _read_mapping(what, mapping, problems)
+    _check_prices(label, read, problems, noun)
     return {key: as_float(price) for key, price in read.items()}
+
+
+def _check_prices(
+    label: str, prices: dict[Any, Any], problems: list[str], noun: str = "price"
+) -> None:
+    """Note a problem for each value that is not a price; `label` says how to refer to its key."""
+    faults = ((key, price_fault(price, noun)) for key, price in prices.items())
+    problems += [f"{label.format(key)}: {fault}" for key, fault in faults if fault is not None]
 
 
 def _plain(key: Any) -> Any:

@@ -11,10 +11,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList, Prices
 from thrifty.errors import BudgetError, DataError
 from thrifty.frontier.choice import choose
 from thrifty.frontier.curve import Curve, CurvePoint
+from thrifty.frontier.curve_svg import curve_svg
 from thrifty.frontier.race import LearnerResult, race
 from thrifty.frontier.scoring import find_metric
 from thrifty.frontier.several_budgets import (
@@ -29,7 +30,7 @@ from thrifty.frontier.splits import split_rows
 from thrifty.frontier.tasks import learners_named
 from thrifty.frontier.tracing import check_learners
 from thrifty.learn._sklearn import Interval, StrOptions
-from thrifty.learn.base import PricedEstimator, task_of
+from thrifty.learn.base import PRICE_LISTS, PricedEstimator, task_of
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.ladder import EFFORTS
 
@@ -43,7 +44,7 @@ class BudgetEstimator(PricedEstimator):
     """The best predictor within a budget, and the curve that it was chosen from."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "budget": [Real, Mapping, None],
         "cap": [Real, Mapping, None],
         "scoring": [str, None],
@@ -68,7 +69,7 @@ class BudgetEstimator(PricedEstimator):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         budget: float | Mapping[str, float] | None = None,
         cap: float | Mapping[str, float] | None = None,
         scoring: str | None = None,
@@ -98,12 +99,12 @@ class BudgetEstimator(PricedEstimator):
     @property
     def main_budget(self) -> float | None:
         """The budget in the main currency; None if there is none."""
-        return main_amount(self.budget, self.prices.unit if self.prices else "")
+        return main_amount(self.budget, Prices.of(self.prices).unit)
 
     @property
     def main_cap(self) -> float | None:
         """The cap in the main currency; None if there is none."""
-        return main_amount(self.cap, self.prices.unit if self.prices else "")
+        return main_amount(self.cap, Prices.of(self.prices).unit)
 
     @property
     def has_several_budgets(self) -> bool:
@@ -164,7 +165,7 @@ class BudgetEstimator(PricedEstimator):
         first = next(iter(learners.values()))
         self.validation_ = first.evidence(train) if held_out is None else held_out
         if self.has_several_budgets:
-            self._spending = Spending(self.prices, self.validation_, train)
+            self._spending = Spending(Prices.of(self.prices), self.validation_, train)
             curve = self._spending.main(curve)
         curve = within_caps(curve, caps)
         chosen = self._choose(curve, self.budget)
@@ -203,6 +204,11 @@ class BudgetEstimator(PricedEstimator):
             fitting = {key: value for key, value in settings.items() if key in taken}
             candidates[str(name)] = clone(learner).set_params(**fitting)
         return candidates
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram and, once fitted, the curve with the chosen point."""
+        diagram = str(super()._html_repr())
+        return diagram + curve_svg(self.frontier_) if hasattr(self, "frontier_") else diagram
 
     def _choose(self, curve: Curve, budget: float | Mapping[str, float] | None) -> CurvePoint:
         """Choose the best point within one budget, or within several."""

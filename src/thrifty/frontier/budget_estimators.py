@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.frontier.budget_base import BudgetEstimator
 from thrifty.learn._sklearn import StrOptions
 from thrifty.learn.ndcg import ndcg
@@ -29,7 +29,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; one unit each by default.
     budget : float or mapping of str to float, optional
         Largest mean bill. By default money is no object. A mapping has a budget for each of several
@@ -90,7 +90,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         budget: float | Mapping[str, float] | None = None,
         cap: float | Mapping[str, float] | None = None,
         scoring: str | None = None,

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from thrifty.bundle import Predictor
 from thrifty.costs.money import money
 from thrifty.errors import BudgetError, DataError, raise_all
+from thrifty.frontier.curve_svg import curve_svg
 from thrifty.learn.point import Point
 
 if TYPE_CHECKING:
@@ -370,6 +371,10 @@ class Curve:
         from thrifty import CurveDisplay  # type: ignore[attr-defined, unused-ignore]
 
         return CurveDisplay(self).plot(ax=ax)
+
+    def _repr_html_(self) -> str:
+        """Return a picture of the curve, for notebooks."""
+        return curve_svg(self)
 
     def __repr__(self) -> str:
         last = self.frontier[-1]

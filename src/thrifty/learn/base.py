@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -17,12 +18,23 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thrifty.bundle import NamedWalk, Predictor, Schema
-from thrifty.costs import BoundPrices, Prices
+from thrifty.bundle.tables import SPARSE
+from thrifty.costs import BoundPrices, PriceList, Prices
 from thrifty.errors import DataError
+from thrifty.learn._sklearn import count_rows
 from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.learn.importances import score_changes
 from thrifty.model import Frozen
 
-__all__ = ["PricedClassifier", "PricedEstimator", "task_of"]
+__all__ = ["PRICE_LISTS", "PricedClassifier", "PricedEstimator", "task_of"]
+
+
+# What the parameter `prices` may be, for scikit-learn's validation; `Prices` checks the contents.
+PRICE_LISTS: list[Any] = [Prices, Mapping, "array-like", None]
+
+
+# Training rows that are kept to say what the model depends on.
+MAX_SAMPLE = 500
 
 
 def task_of(estimator: Any) -> str:
@@ -35,7 +47,7 @@ def task_of(estimator: Any) -> str:
 class PricedEstimator(BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: a table in, a frozen predictor out."""
 
-    prices: Prices | None
+    prices: PriceList | None
     # Entries for the provenance of a model file, besides method and version.
     _origin: ClassVar[Mapping[str, str]] = {}
     # Whether `class_weight` multiplies the weights of the rows; if not, the estimator applies it.
@@ -66,6 +78,22 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "_predictor")
         predictor: Predictor = self._predictor
         return predictor
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each feature in what moves the predictions, (d,); they sum to 1.
+
+        One feature at a time is shuffled among training rows (500 of them, if there are more), and
+        the mean change of the predicted probabilities or values is measured. What a feature costs
+        does not matter, and a feature that the model never reads has 0.
+        """
+        changes = score_changes(self.model_, self._sample_rows())
+        return changes / changes.sum() if changes.any() else changes
+
+    @property
+    def purchase_rates_(self) -> NDArray[np.float64]:
+        """Share of the same training rows that buy each feature, (d,)."""
+        return np.asarray(self.model_.used(self._sample_rows()).mean(axis=0))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted label or value of each row."""
@@ -122,11 +150,23 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             train = TrainingSet.read(
                 task_of(self), table, y, self.prices, sample_weight, qid, groups
             )
+        step = -(-len(train) // MAX_SAMPLE)
+        self._sampled = train.X[::step], train.schema
         if train.classes is not None:
             self.classes_ = train.classes
         if not self._class_weight_scales_rows:
             return train
         return train.with_class_weight(getattr(self, "class_weight", None))
+
+    def _sample_rows(self) -> NDArray[np.floating]:
+        """Return some training rows, as the model reads them."""
+        rows, schema = self._sampled
+        own = self.predictor_.schema
+        if own.names != schema.names:  # such as the columns of a call
+            raise AttributeError(f"a {type(self).__name__} reads columns that the table lacks")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a category that a part of them lacks
+            return own.recode(rows, schema)
 
     def _read_validation(self, validation: Any, train: TrainingSet) -> ValidationSet:
         """Read ``(X, y)`` or ``(X, y, qid)``; or take a `ValidationSet` that was read before."""
@@ -143,11 +183,16 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _as_table(self, X: Any, *, reset: bool, least: int = 1) -> Any:
         """Check a table by scikit-learn's conventions; with `reset`, remember its columns."""
+        if hasattr(X, "tocsr"):
+            raise DataError(SPARSE)
+        try:
+            n = count_rows(X)
+        except TypeError:
+            n = least  # not a table at all, which is refused below
+        if n < least:
+            counted = f"{n} sample{'s' * (n != 1)}"  # scikit-learn's checks look for the word
+            raise DataError(f"table: {counted}; give at least {least} row{'s' * (least != 1)}")
         if hasattr(X, "columns"):
-            if len(X) < least:
-                raise DataError(
-                    f"table: {len(X)} sample(s), while a minimum of {least} is required"
-                )
             if not reset and hasattr(self, "feature_names_in_"):
                 # The schema picks the columns by name: any order, and others beside them.
                 return X

@@ -19,7 +19,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from thrifty.bundle import Predictor, Schema
 from thrifty.bundle.columns import read_column
 from thrifty.bundle.tables import Table
-from thrifty.costs import BoundPrices, Prices
+from thrifty.costs import BoundPrices, PriceList, Prices
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import check_sample_weight, take_rows
 from thrifty.learn.ndcg import ndcg
@@ -89,7 +89,7 @@ class TrainingSet:
         task: str,
         table: Any,
         y: Any,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         sample_weight: Any = None,
         qid: Any = None,
         groups: Any = None,
@@ -217,7 +217,7 @@ class TrainingSet:
             X=np.ascontiguousarray(self.X[:, columns]),
         )
 
-    def with_prices(self, prices: Prices | None) -> Self:
+    def with_prices(self, prices: PriceList | None) -> Self:
         """Bind other prices to the same columns."""
         return replace(self, prices=bind_prices(prices, self.schema))
 
@@ -309,7 +309,7 @@ class ValidationSet:
         cls, predictor: Predictor, task: str, table: Any, y: Any, qid: Any = None
     ) -> Self:
         """Read labeled rows for a predictor at hand; labels that it never saw are always wrong."""
-        X = predictor.schema.encode(table)
+        X = predictor.encode(table)
         query = queries(qid, len(X)) if task == "ranking" else None
         if predictor.classes is None:
             target = read_target("regression" if task != "ranking" else task, y, len(X))[0]
@@ -411,10 +411,18 @@ def row_of(table: Any, i: int) -> dict[str | int, Any]:
     }
 
 
-def bind_prices(prices: Prices | None, schema: Schema) -> BoundPrices:
-    """Bind prices to the columns of a schema; without any, every column costs one unit."""
+def bind_prices(prices: PriceList | None, schema: Schema) -> BoundPrices:
+    """Bind prices to the columns of a schema; without any, every column costs one unit.
+
+    Examples
+    --------
+    >>> from thrifty.bundle import Schema
+    >>> from thrifty.learn.dataset import bind_prices
+    >>> bind_prices({"age": 1.0, "chol": 7.27}, Schema.of({"age": [63], "chol": [233]}))
+    BoundPrices(2 features, 8.27 in full)
+    """
     names = [str(name) for name in schema.names]
-    return (prices or Prices()).bind(names if schema.named else len(names))
+    return Prices.of(prices).bind(names if schema.named else len(names))
 
 
 def read_target(task: str, y: Any, rows: int) -> tuple[NDArray[Any], NDArray[Any] | None]:

@@ -251,7 +251,10 @@ def read_pair(schema: Schema, text: str) -> tuple[str, str] | None:
 
 
 def _read_label(column: Column, text: str, boolean: bool | None, number: float | None) -> Label:
-    """Return the label that a text stands for, ignoring case and the format of numbers."""
+    """Return the label that a text stands for, ignoring case and the format of numbers.
+
+    A text that stands for none is refused, unless the column has a category for all others.
+    """
     labels = column.categories or ()
     for label in labels:
         if str(label) == text:
@@ -265,6 +268,8 @@ def _read_label(column: Column, text: str, boolean: bool | None, number: float |
             same = boolean is None and number == label
         if same:
             return label
+    if column.other is not None:
+        return column.other
     known = [str(label) for label in labels]
     listed = ", ".join(map(repr, known[:MAX_LISTED]))
     more = f" and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else ""

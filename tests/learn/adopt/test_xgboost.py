@@ -99,6 +99,21 @@ def test_a_table_names_the_codes(tmp_path):
     np.testing.assert_allclose(predictor.predict_proba(X), expected, rtol=1e-6)
 
 
+def test_a_table_with_too_many_categories_cannot_name_the_codes(tmp_path):
+    X, _ = rows_of("categories")
+    model = model_of("categories")
+    model["learner"]["gradient_booster"]["model"]["cats"]["enc"] = []
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model))
+    wide = pd.concat([X] * 300, ignore_index=True)
+    wide["k"] = pd.Categorical([f"k{i % 300}" for i in range(len(wide))])
+    with (
+        pytest.warns(UserWarning, match="300 categories"),
+        pytest.raises(DataError, match="'k' of X has more than 255 categories"),
+    ):
+        adopt(path, X=wide)
+
+
 def change(model, *keys, to):
     for key in keys[:-1]:
         model = model[key]
@@ -157,5 +172,21 @@ def test_a_split_by_category_needs_a_categorical_feature():
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"learner": 3}', "{}", '{"learner": {}}'])
 def test_other_text_is_refused(text):
-    with pytest.raises(DataError, match="not a sound XGBoost model"):
+    with pytest.raises(DataError, match="not (a sound|an) XGBoost model"):
         read_xgboost(text)
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ({"oblivious_trees": [], "features_info": {}}, "this is a CatBoost model"),
+        ({"tree_info": []}, "JSON dump of LightGBM; save the model as text"),
+        ({"a": 1}, "not an XGBoost model: it has no 'learner'"),
+    ],
+    ids=["catboost", "lightgbm", "dict"],
+)
+def test_another_json_file_is_refused_by_what_it_is(file, words, tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(file))
+    with pytest.raises(DataError, match=words):
+        adopt(path)

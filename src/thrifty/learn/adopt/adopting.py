@@ -10,7 +10,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from thrifty.bundle import Column, Predictor, Schema
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.errors import DataError, raise_all
 from thrifty.learn.adopt import scikit_learn
 from thrifty.learn.adopt.lightgbm import read_lightgbm
@@ -32,7 +32,7 @@ def adopt(
     *,
     X: Any = None,
     feature_names: Sequence[str] | None = None,
-    prices: Prices | None = None,
+    prices: PriceList | None = None,
     classes: Sequence[Any] | None = None,
 ) -> Predictor:
     """Turn a model that another library has fitted into a predictor.
@@ -49,7 +49,7 @@ def adopt(
         labels where the model only knows codes.
     feature_names : sequence of str, optional
         Names of the columns, in place of those of the model or of `X`.
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What the features cost; one unit each by default.
     classes : sequence, optional
         Labels of the classes, if the model has none of its own; 0, 1, ... by default.
@@ -173,6 +173,8 @@ def _table_columns(source: Source, table: Schema) -> tuple[tuple[Column, ...], b
         if given.categories is not None and own.categories is None:
             problems.append(f"column {given.name!r} of X holds categories, the model reads numbers")
         bare = j in source.unlabeled and given.categories is not None
+        if bare and given.other is not None:
+            problems.append(f"column {given.name!r} of X has more than 255 categories")
         columns.append(
             Column(
                 own.name if source.named else given.name,

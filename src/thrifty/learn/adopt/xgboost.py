@@ -59,7 +59,10 @@ def read_xgboost(text: str, rounds: int | None = None, classes: list[Any] | None
         If the text is damaged, or the model does something that a frozen forest cannot do.
     """
     try:
-        learner: Plain = json.loads(text)["learner"]
+        file = json.loads(text)
+        if "learner" not in file:
+            raise DataError(_what_else(file))
+        learner: Plain = file["learner"]
         _check_supported(learner)
         model, param = learner["gradient_booster"]["model"], learner["learner_model_param"]
         objective, d = learner["objective"]["name"], int(param["num_feature"])
@@ -88,6 +91,18 @@ def read_xgboost(text: str, rounds: int | None = None, classes: list[Any] | None
         origin=f"XGBoost {objective}",
         unlabeled=unlabeled,
     )
+
+
+def _what_else(file: Plain) -> str:
+    """Say what a JSON file is that does not hold an XGBoost model, and what to do."""
+    if "oblivious_trees" in file or "features_info" in file:
+        return (
+            "this is a CatBoost model, which cannot be adopted; train a LightGBM or XGBoost model, "
+            "or put this one behind a gate: thrifty gate --expensive URL"
+        )
+    if "tree_info" in file:
+        return "this is a JSON dump of LightGBM; save the model as text: booster.save_model(path)"
+    return "this JSON file is not an XGBoost model: it has no 'learner'"
 
 
 def _check_supported(learner: Plain) -> None:

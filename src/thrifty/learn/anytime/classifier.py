@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.anytime.representation import Representation, RowSplit
@@ -22,7 +22,7 @@ from thrifty.learn.anytime.stages import (
 )
 from thrifty.learn.anytime.training import penalty_schedule, train_representations
 from thrifty.learn.anytime.trees import DimensionTrees
-from thrifty.learn.base import PricedClassifier
+from thrifty.learn.base import PRICE_LISTS, PricedClassifier
 from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.grower import Grower
 from thrifty.learn.dataset import TrainingSet
@@ -44,7 +44,7 @@ class AnytimeClassifier(PricedClassifier):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         Prices of the features; by default each costs one unit.
     penalty : float, optional
         Mean loss that one unit of price must save at the start of the training (lambda). It is
@@ -100,7 +100,7 @@ class AnytimeClassifier(PricedClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "penalty": [Interval(Real, 0, None, closed="left"), None],
         "dimensions": [Interval(Integral, 1, None, closed="left")],
         "n_estimators": [Interval(Integral, 0, None, closed="left")],
@@ -113,7 +113,7 @@ class AnytimeClassifier(PricedClassifier):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float | None = None,
         dimensions: int = 10,
         n_estimators: int = 10,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import Interval
 from thrifty.learn.adopt.adopting import read
 from thrifty.learn.baselines.base import BaselineClassifier, FittedPath, Knob, normalized_weights
@@ -49,7 +49,7 @@ class AdaBoostRSClassifier(BaselineClassifier):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features and evaluations of trees cost; by default one unit per feature.
     draws : int or None
         Number of draws; None keeps every tree with its own vote.
@@ -83,7 +83,7 @@ class AdaBoostRSClassifier(BaselineClassifier):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         draws: int | None = None,
         n_estimators: int = 100,
         max_depth: int = 2,

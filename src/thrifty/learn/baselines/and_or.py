@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.baselines.base import (
     BaselineClassifier,
@@ -65,7 +65,7 @@ class AndOrClassifier(OneVsRestBaseline):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; by default one unit each.
     penalty : float
         Mean loss that one unit of price must save (lambda).
@@ -101,7 +101,7 @@ class AndOrClassifier(OneVsRestBaseline):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         n_stages: int = 5,
         base: str = "raw",

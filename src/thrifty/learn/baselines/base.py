@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs import BoundPrices, Prices
+from thrifty.costs import BoundPrices
 from thrifty.learn._sklearn import StrOptions
-from thrifty.learn.base import PricedClassifier, PricedEstimator
+from thrifty.learn.base import PRICE_LISTS, PricedClassifier, PricedEstimator
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.point import Point
 from thrifty.model import Forest, Frozen
@@ -119,7 +119,7 @@ class BaselineClassifier(PricedClassifier, BaselineEstimator):
     """Base of the baselines for classification."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import Interval
 from thrifty.learn.baselines.base import (
     BaselineClassifier,
@@ -58,7 +58,7 @@ class CronusClassifier(OneVsRestBaseline):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features and evaluations of trees cost; by default one unit per feature.
     penalty : float
         Mean log-loss that one unit of price must save at the first stage (lambda). At 0 there is
@@ -93,7 +93,7 @@ class CronusClassifier(OneVsRestBaseline):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         n_stages: int = 10,
         keep: float = 0.5,

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import Interval
 from thrifty.learn.baselines.base import (
     BaselineClassifier,
@@ -52,7 +52,7 @@ class EarlyExitClassifier(BaselineClassifier):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; only the bills depend on them.
     threshold : float
         Class probability above which a row leaves; at 1 every row takes all trees.
@@ -81,7 +81,7 @@ class EarlyExitClassifier(BaselineClassifier):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         threshold: float = 0.95,
         every: int = 10,
         n_estimators: int = 100,
@@ -166,7 +166,7 @@ class ProximityExitClassifier(OneVsRestBaseline):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; only the bills depend on them.
     slack : float or None
         How far behind, in log odds, a row may be at the first exit; with None every row takes all
@@ -201,7 +201,7 @@ class ProximityExitClassifier(OneVsRestBaseline):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         slack: float | None = 1.0,
         top: float = 0.05,
         every: int = 10,

@@ -15,9 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.errors import DataError, raise_all
 from thrifty.learn._sklearn import Interval
+from thrifty.learn.base import PRICE_LISTS
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.neighbors.additive import ScaledTable
 from thrifty.learn.neighbors.base import SequentialClassifier, Stop, weighted_prices
@@ -70,7 +71,7 @@ class FixedOrderClassifier(MarginNeighborsClassifier):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         base: str = "stumps",
         features: int | None = None,
         n_neighbors: int | None = None,
@@ -155,7 +156,7 @@ class ValueOfClassifier(SequentialClassifier):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         Prices of the features; by default each costs one unit.
     threshold : float
         A row stops when its most probable class is more probable than this; 1 buys everything.
@@ -179,13 +180,13 @@ class ValueOfClassifier(SequentialClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
-        self, prices: Prices | None = None, threshold: float = 0.95, alpha: float = 0.05
+        self, prices: PriceList | None = None, threshold: float = 0.95, alpha: float = 0.05
     ) -> None:
         self.prices = prices
         self.threshold = threshold

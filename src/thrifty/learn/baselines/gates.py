@@ -17,9 +17,10 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.errors import BudgetError
 from thrifty.learn._sklearn import Interval, StrOptions
+from thrifty.learn.base import PRICE_LISTS
 from thrifty.learn.gates.assignment import KLDistance
 from thrifty.learn.gates.base import TRAINED_SHARES, BaseGateClassifier, Knob, TrainedPair
 from thrifty.learn.gates.leaves import LeavesFamily
@@ -44,7 +45,7 @@ class BaselineGate(BaseGateClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "expensive": "no_validation",
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "share": [Interval(Real, 0, 1, closed="both")],
         "penalty": [Interval(Real, 0, None, closed="left")],
         "family": [LeavesFamily, None],
@@ -56,7 +57,7 @@ class BaselineGate(BaseGateClassifier):
     def __init__(
         self,
         expensive: Any = None,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         share: float = 0.3,
         penalty: float = 0.0,
         family: Any = None,

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import Interval
+from thrifty.learn.base import PRICE_LISTS
 from thrifty.learn.baselines.base import (
     BaselineClassifier,
     BaselineEstimator,
@@ -68,7 +69,7 @@ class PricedL1Classifier(OneVsRestBaseline):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; by default one unit each.
     penalty : float
         Mean log-loss that a weight of one must save per unit of price.
@@ -94,7 +95,7 @@ class PricedL1Classifier(OneVsRestBaseline):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         class_weight: dict[Any, float] | str | None = None,
     ) -> None:
@@ -119,7 +120,7 @@ class PricedL1Regressor(RegressorMixin, BaselineEstimator):  # type: ignore[misc
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; by default one unit each.
     penalty : float
         Half the mean squared error that a weight of one must save per unit of price.
@@ -136,11 +137,11 @@ class PricedL1Regressor(RegressorMixin, BaselineEstimator):  # type: ignore[misc
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "penalty": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, prices: Prices | None = None, penalty: float = 0.0) -> None:
+    def __init__(self, prices: PriceList | None = None, penalty: float = 0.0) -> None:
         self.prices = prices
         self.penalty = penalty
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.baselines.base import (
     BaselineClassifier,
@@ -53,7 +53,7 @@ class SingleCostClassifier(OneVsRestBaseline):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; by default one unit each.
     penalty : float
         Mean log-loss that one unit of price must save (lambda).
@@ -86,7 +86,7 @@ class SingleCostClassifier(OneVsRestBaseline):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         base: str = "raw",
         n_estimators: int = 100,
@@ -160,7 +160,7 @@ class LinearSVMClassifier(OneVsRestBaseline):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; only the bills depend on them.
     C : float
         Weight of the errors, as in `LinearSVC`.
@@ -188,7 +188,7 @@ class LinearSVMClassifier(OneVsRestBaseline):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         C: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
         random_state: Any = None,

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import Interval
 from thrifty.learn.baselines.base import BaselineClassifier, FittedPath, Knob, standalone_prices
 from thrifty.learn.baselines.boosted import BOOSTING_CONSTRAINTS, BoostingSettings
@@ -34,7 +34,7 @@ class PriceSubsetsClassifier(BaselineClassifier):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; by default one unit each.
     max_price : float or None
         The highest price of a feature that trees may read; None allows all features.
@@ -61,7 +61,7 @@ class PriceSubsetsClassifier(BaselineClassifier):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         max_price: float | None = None,
         n_estimators: int = 100,
         learning_rate: float = 0.1,

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.kernels.closure import problem as arcs
 from thrifty.kernels.closure.path import all_closures
@@ -75,7 +75,7 @@ class FewerTreesClassifier(ForestPruner):
     def __init__(
         self,
         forest: Any = None,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         trees: int | None = None,
         n_estimators: int = 40,
         random_state: Any = None,
@@ -129,7 +129,7 @@ class EarlyStoppingClassifier(ForestPruner):
     def __init__(
         self,
         forest: Any = None,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         tolerated: float = 0.0,
         n_estimators: int = 40,
         random_state: Any = None,
@@ -203,7 +203,7 @@ class CostComplexityClassifier(ForestPruner):
     def __init__(
         self,
         forest: Any = None,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         alpha: float = 0.0,
         n_estimators: int = 40,
         random_state: Any = None,
@@ -286,7 +286,7 @@ class GreedyPruneClassifier(ForestPruner):
     def __init__(
         self,
         forest: Any = None,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         features: int | None = None,
         n_estimators: int = 40,
         random_state: Any = None,

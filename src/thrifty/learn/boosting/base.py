@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.kernels.threads import blocks, run
 from thrifty.learn._sklearn import Interval, StrOptions
-from thrifty.learn.base import PricedEstimator
+from thrifty.learn.base import PRICE_LISTS, PricedEstimator
 from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.early_stopping import ValidationMonitor, boost
 from thrifty.learn.boosting.ensemble import Boosting
@@ -40,7 +40,7 @@ class GreedyMiser(PricedEstimator):
     """Base of the three estimators, which differ in their loss."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "penalty": [Interval(Real, 0, None, closed="left")],
         "charge": [StrOptions({"model", "example"})],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -52,7 +52,7 @@ class GreedyMiser(PricedEstimator):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         charge: str = "model",
         n_estimators: int = 100,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import StrOptions
 from thrifty.learn.base import PricedClassifier
 from thrifty.learn.boosting.base import GreedyMiser
@@ -27,7 +27,7 @@ class GreedyMiserClassifier(PricedClassifier, GreedyMiser):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; one unit each by default.
     penalty : float
         Mean loss that one unit of price must save (lambda). At 0 this is plain boosting.
@@ -79,7 +79,7 @@ class GreedyMiserClassifier(PricedClassifier, GreedyMiser):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         loss: str = "log_loss",
         charge: str = "model",

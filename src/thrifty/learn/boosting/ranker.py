@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import StrOptions
 from thrifty.learn.boosting.base import GreedyMiser
 from thrifty.learn.dataset import TrainingSet, ValidationSet
@@ -26,7 +26,7 @@ class GreedyMiserRanker(GreedyMiser):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; one unit each by default.
     penalty : float
         Mean loss that one unit of price must save (lambda).
@@ -69,7 +69,7 @@ class GreedyMiserRanker(GreedyMiser):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         loss: str = "lambda",
         charge: str = "model",

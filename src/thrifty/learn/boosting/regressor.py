@@ -22,7 +22,7 @@ class GreedyMiserRegressor(RegressorMixin, GreedyMiser):  # type: ignore[misc]
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; one unit each by default.
     penalty : float
         Half the mean squared error that one unit of price must save (lambda).

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import Interval, StrOptions
-from thrifty.learn.base import PricedClassifier
+from thrifty.learn.base import PRICE_LISTS, PricedClassifier
 from thrifty.learn.binned import Binned
 from thrifty.learn.budget_forest.grower import SPLITS, Rules, TreeGrower, freeze_trees
 from thrifty.learn.budget_forest.impurities import Impurity, ThresholdPairs
@@ -40,7 +40,7 @@ class BudgetForestClassifier(PricedClassifier):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; one unit each by default.
     budget : float, optional
         `fit` adds trees while the mean bill is within it; by default all `n_estimators`.
@@ -87,7 +87,7 @@ class BudgetForestClassifier(PricedClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "budget": [Interval(Real, 0, None, closed="left"), None],
         "impurity": [Impurity, None],
         "splits": [StrOptions(set(SPLITS))],
@@ -104,7 +104,7 @@ class BudgetForestClassifier(PricedClassifier):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         budget: float | None = None,
         impurity: Impurity | None = None,
         splits: str = "minimax",

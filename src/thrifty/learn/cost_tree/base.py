@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state, compute_sample_weight
 
-from thrifty.costs import Prices
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
-from thrifty.learn.base import PricedClassifier, PricedEstimator
+from thrifty.learn.base import PRICE_LISTS, PricedClassifier, PricedEstimator
 from thrifty.learn.cost_tree.fit import TreeLearner
 from thrifty.learn.cost_tree.inputs import (
     ColumnInputs,
@@ -82,7 +81,7 @@ class CostLinear(PricedEstimator):
     """Base of the three estimators, which differ in their targets and in the shape of the tree."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "penalty": [Interval(Real, 0, None, closed="left")],
         "base": [StrOptions({"raw", "boosted"})],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],

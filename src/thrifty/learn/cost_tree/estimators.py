@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import Interval
 from thrifty.learn.cost_tree.base import CostLinear, CostLinearClassifier, TreeTarget
 from thrifty.learn.cost_tree.inputs import OutputScale
@@ -36,7 +36,7 @@ class CostTreeClassifier(CostLinearClassifier):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; by default one unit each.
     penalty : float
         Mean loss that one unit of price must save (lambda). At 0, features are free.
@@ -87,7 +87,7 @@ class CostTreeClassifier(CostLinearClassifier):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         max_depth: int = 3,
         loss: str = "log_loss",
@@ -118,7 +118,7 @@ class CostTreeRegressor(RegressorMixin, CostLinear):  # type: ignore[misc]
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; by default one unit each.
     penalty : float
         Half the mean squared error that one unit of price must save (lambda).
@@ -155,7 +155,7 @@ class CostTreeRegressor(RegressorMixin, CostLinear):  # type: ignore[misc]
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         max_depth: int = 3,
         base: str = "raw",
@@ -204,7 +204,7 @@ class CostCascadeClassifier(CostLinearClassifier):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; by default one unit each.
     penalty : float
         Mean loss that one unit of price must save (lambda).
@@ -256,7 +256,7 @@ class CostCascadeClassifier(CostLinearClassifier):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         n_stages: int = 4,
         loss: str = "log_loss",

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
-from thrifty.learn.base import PricedClassifier
+from thrifty.learn.base import PRICE_LISTS, PricedClassifier
 from thrifty.learn.edge_cloud.devices import DeviceTable
 from thrifty.learn.edge_cloud.direct import penalty_path
 from thrifty.learn.edge_cloud.gated_sum import GatedSum
@@ -44,7 +44,7 @@ class EdgeCloudClassifier(PricedClassifier):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         Prices of the measurements; by default each feature costs one unit. The price per evaluation
         is the price of one transmission.
     devices : mapping, optional
@@ -97,7 +97,7 @@ class EdgeCloudClassifier(PricedClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "devices": [Mapping, None],
         "transmit_share": [Interval(Real, 0, 1, closed="right")],
         "gates": [StrOptions({"relu", "sigmoid", "relaxed"})],
@@ -109,7 +109,7 @@ class EdgeCloudClassifier(PricedClassifier):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         devices: Mapping[Any, Any] | None = None,
         transmit_share: float = 0.5,
         gates: str = "relu",

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import Interval, StrOptions
+from thrifty.learn.base import PRICE_LISTS
 from thrifty.learn.gates.assignment import DISTANCES, Distance
 from thrifty.learn.gates.base import BaseGateClassifier, Knob, TrainedPair
 from thrifty.learn.gates.boosted import BoostedFamily
@@ -114,7 +115,7 @@ class GatedClassifier(BaseGateClassifier):
         By default, a large boosted model is trained. Trees, SVMs and estimators of this library
         become part of the frozen model; any other model, and one with a price of its own, is
         called. See `thrifty.learn.Call`.
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         Prices of the features; one unit each by default.
     share : float
         Largest share of the training rows that may be sent (P_full).
@@ -169,7 +170,7 @@ class GatedClassifier(BaseGateClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "expensive": "no_validation",
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "share": [Interval(Real, 0, 1, closed="both")],
         "penalty": [Interval(Real, 0, None, closed="left")],
         "family": [StrOptions(set(FAMILIES)), GateFamily],
@@ -183,7 +184,7 @@ class GatedClassifier(BaseGateClassifier):
     def __init__(
         self,
         expensive: Any = None,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         share: float = 0.3,
         penalty: float = 0.0,
         family: str | GateFamily = "boosted",

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from thrifty.bundle import States
-from thrifty.costs import BoundPrices, Prices
+from thrifty.costs import BoundPrices, PriceList
 from thrifty.learn._sklearn import Interval, StrOptions
-from thrifty.learn.base import PricedEstimator
+from thrifty.learn.base import PRICE_LISTS, PricedEstimator
 from thrifty.learn.crossfit import CrossFit
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.ladder.branching import find_split
@@ -82,7 +82,7 @@ class Ladder(PricedEstimator):
     """Base of the ladders."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "penalty": [Interval(Real, 0, None, closed="left")],
         "cap": [Interval(Real, 0, None, closed="left"), None],
         "effort": [StrOptions(set(EFFORTS))],
@@ -100,7 +100,7 @@ class Ladder(PricedEstimator):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         cap: float | None = None,
         effort: str = "balanced",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import StrOptions
 from thrifty.learn.base import PricedClassifier
 from thrifty.learn.ladder.base import Ladder
@@ -41,7 +41,7 @@ class LadderClassifier(PricedClassifier, Ladder):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; one unit each by default.
     penalty : float
         The cost weight: the error rate that one unit of price must save. At 0 a row climbs as long
@@ -88,7 +88,7 @@ class LadderClassifier(PricedClassifier, Ladder):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         cap: float | None = None,
         effort: str = "balanced",

@@ -33,7 +33,7 @@ class LadderRanker(Ladder):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; one unit each by default.
     penalty : float
         The cost weight: the squared error of the grade that one unit of price must save.

@@ -30,7 +30,7 @@ class LadderRegressor(RegressorMixin, Ladder):  # type: ignore[misc]
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; one unit each by default.
     penalty : float
         The cost weight: the squared error that one unit of price must save.

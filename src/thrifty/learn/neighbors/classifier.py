@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from thrifty.costs import BoundPrices, Prices
+from thrifty.costs import BoundPrices, PriceList
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
+from thrifty.learn.base import PRICE_LISTS
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.neighbors.additive import BASES, ScaledTable, fit_additive
 from thrifty.learn.neighbors.base import SequentialClassifier, weighted_prices
@@ -36,7 +37,7 @@ class MarginNeighborsClassifier(SequentialClassifier):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         Prices of the features; by default each costs one unit.
     base : {"stumps", "logistic", "svm"}
         The classifier that predicts: boosted stumps, logistic regression or a linear SVM. Each
@@ -80,7 +81,7 @@ class MarginNeighborsClassifier(SequentialClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "base": [StrOptions(set(BASES))],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "threshold": [Interval(Real, 0, 1, closed="both")],
@@ -92,7 +93,7 @@ class MarginNeighborsClassifier(SequentialClassifier):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         base: str = "stumps",
         n_neighbors: int | None = None,
         threshold: float = 0.95,

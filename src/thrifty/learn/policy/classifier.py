@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval
-from thrifty.learn.base import PricedClassifier
+from thrifty.learn.base import PRICE_LISTS, PricedClassifier
 from thrifty.learn.binned import Binned
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.folds import assign_folds
@@ -40,7 +40,7 @@ class PolicyClassifier(PricedClassifier):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; one unit each by default.
     penalty : float
         The cost weight: the reduction of the log-loss, times the uncertainty of the row, that one
@@ -80,7 +80,7 @@ class PolicyClassifier(PricedClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "penalty": [Interval(Real, 0, None, closed="left")],
         "cap": [Interval(Real, 0, None, closed="left"), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -91,7 +91,7 @@ class PolicyClassifier(PricedClassifier):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         cap: float | None = None,
         n_estimators: int = 150,

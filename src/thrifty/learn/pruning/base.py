@@ -18,13 +18,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import check_random_state
 
 from thrifty.bundle import Schema
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.kernels.threads import thread_count
 from thrifty.learn._sklearn import Interval
 from thrifty.learn.adopt.adopting import read
 from thrifty.learn.adopt.columns import check_columns
-from thrifty.learn.base import PricedClassifier, PricedEstimator
+from thrifty.learn.base import PRICE_LISTS, PricedClassifier, PricedEstimator
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.point import Point
 from thrifty.learn.pruning.closure_problem import as_mean, prune
@@ -57,7 +57,7 @@ class ForestPruner(PricedClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "forest": "no_validation",
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -65,7 +65,7 @@ class ForestPruner(PricedClassifier):
     def __init__(
         self,
         forest: Any = None,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         n_estimators: int = 40,
         random_state: Any = None,
     ) -> None:

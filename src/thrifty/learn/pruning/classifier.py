@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.errors import BudgetError, DataError
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.point import Point
@@ -85,7 +85,7 @@ class PrunedForestClassifier(ForestPruner):
         What to prune: a frozen forest or an estimator of Thrifty whose trees vote or average, or
         a RandomForestClassifier or ExtraTreesClassifier of scikit-learn. By default a random
         forest is trained.
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; one unit each by default. The price of an evaluation is paid for each
         tree that still splits.
     penalty : float
@@ -138,7 +138,7 @@ class PrunedForestClassifier(ForestPruner):
     def __init__(
         self,
         forest: Any = None,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         penalty: float = 0.0,
         solver: str = "path",
         step_price: float = 0.0,

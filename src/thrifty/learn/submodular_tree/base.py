@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from thrifty.bundle import Predictor
-from thrifty.costs import Prices
+from thrifty.costs import PriceList, Prices
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
-from thrifty.learn.base import PricedEstimator
+from thrifty.learn.base import PRICE_LISTS, PricedEstimator
 from thrifty.learn.calibration import fit_platt_scaling
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.point import Point
@@ -38,14 +38,14 @@ MAX_CALIBRATION_ROWS = 5_000
 class SubmodularTree(PricedEstimator):
     """Base of the two estimators: the parameters that they share, and how trees are grown."""
 
-    prices: Prices | None
+    prices: PriceList | None
     node_budget: float | None
     max_depth: int
     routing: str
     min_samples_leaf: float
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "node_budget": [Interval(Real, 0, None, closed="left"), None],
         "max_depth": [Interval(Integral, 1, 12, closed="both")],
         "routing": [StrOptions({"hard", "soft"})],

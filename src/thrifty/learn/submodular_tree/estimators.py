@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.learn._sklearn import StrOptions
 from thrifty.learn.base import PricedClassifier
 from thrifty.learn.submodular_tree.base import SubmodularTree
@@ -30,7 +30,7 @@ class SubmodularTreeClassifier(SubmodularTree, PricedClassifier):
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; by default one unit each.
     node_budget : float, optional
         What each node may spend on features that the nodes above have not bought. By default a
@@ -81,7 +81,7 @@ class SubmodularTreeClassifier(SubmodularTree, PricedClassifier):
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         node_budget: float | None = None,
         max_depth: int = 4,
         routing: str = "hard",
@@ -108,7 +108,7 @@ class SubmodularTreeRegressor(RegressorMixin, SubmodularTree):  # type: ignore[m
 
     Parameters
     ----------
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         What features cost; by default one unit each.
     node_budget : float, optional
         What each node may spend on features that the nodes above have not bought. By default a
@@ -140,7 +140,7 @@ class SubmodularTreeRegressor(RegressorMixin, SubmodularTree):  # type: ignore[m
 
     def __init__(
         self,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         node_budget: float | None = None,
         max_depth: int = 4,
         routing: str = "hard",

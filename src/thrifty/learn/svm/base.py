@@ -16,10 +16,10 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
-from thrifty.learn.base import PricedClassifier
+from thrifty.learn.base import PRICE_LISTS, PricedClassifier
 from thrifty.learn.calibration import fit_pairwise_slopes
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.encoding import identity_encoding, standardize
@@ -92,7 +92,7 @@ class SVCCompressor(PricedClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "svc": "no_validation",
-        "prices": [Prices, None],
+        "prices": PRICE_LISTS,
         "n_vectors": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="right"),
@@ -108,7 +108,7 @@ class SVCCompressor(PricedClassifier):
     def __init__(
         self,
         svc: Any = None,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         n_vectors: float = 0.1,
         kernel: str | KernelFunction = "rbf",
         C: float = 1.0,

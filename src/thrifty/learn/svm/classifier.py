@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from thrifty.costs import Prices
+from thrifty.costs import PriceList
 from thrifty.files import write_whole
 from thrifty.learn._sklearn import Interval
 from thrifty.learn.svm.base import SVCCompressor
@@ -41,7 +41,7 @@ class CompressedSVC(SVCCompressor):
         forgets fits: in a search or a pipeline, wrap it in `sklearn.frozen.FrozenEstimator`.) By
         default one is trained: numbers are standardized, categories are one-hot encoded, and a
         missing value becomes the mean.
-    prices : Prices, optional
+    prices : Prices, mapping or sequence, optional
         Prices of features and evaluations; by default each feature costs one unit.
     n_vectors : int or float
         How many vectors to keep, or which share of the support vectors. An SVM that has no more is
@@ -96,7 +96,7 @@ class CompressedSVC(SVCCompressor):
     def __init__(
         self,
         svc: Any = None,
-        prices: Prices | None = None,
+        prices: PriceList | None = None,
         n_vectors: float = 0.1,
         kernel: str | KernelFunction = "rbf",
         C: float = 1.0,
