@@ -190,6 +190,12 @@ class NamedWalk:
         return self._asks
 
     @property
+    def wants(self) -> tuple[str | int, ...]:
+        """Features for which those of `asks` are asked: they may require others first."""
+        names = self._schema.names
+        return self.asks and (tuple(names[j] for j in self._walk.asks) or self.asks)
+
+    @property
     def done(self) -> bool:
         """Whether no feature is wanted any more."""
         return not self.asks

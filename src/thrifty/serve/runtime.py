@@ -77,15 +77,16 @@ def answer(
 
 
 def _affordable(predictor: Predictor, walk: NamedWalk, cap: float) -> tuple[Feature, ...]:
-    """Return the wanted features that fit under the cap together, the most useful first."""
-    index = predictor.schema.index
-    wanted: list[Feature] = []
+    """Return what to ask for now, of what fits under the cap together, the most useful first.
+
+    What is required counts with what requires it: it is not bought for what cannot be paid.
+    """
+    index, prices = predictor.schema.index, predictor.prices
     bill, bought = walk.receipt.total, {index(name) for name in walk.told}
     free = {index(name) for name in (*walk.known, *walk.skipped)}
-    for feature in walk.asks:
-        price = predictor.prices.marginal(index(feature), bought, free)
+    for feature in walk.wants:
+        price = prices.marginal(index(feature), bought, free)
         if bill + price <= cap:
-            wanted.append(feature)
-            bought.add(index(feature))
+            bought.update(prices.close([index(feature)]).tolist())
             bill += price
-    return tuple(wanted)
+    return tuple(feature for feature in walk.asks if index(feature) in bought)
