@@ -58,7 +58,7 @@ def test_the_rungs_of_a_ladder_are_closed_and_a_cap_holds(rows):
     read = [set(np.flatnonzero(point.model.model.support).tolist()) for point in points]
     assert {1, 2} <= set().union(*read)
     for features, point in zip(read, points, strict=True):
-        assert structure.closed(features) == features
+        assert structure.closure(features) == features
         assert point.model.ceiling <= 14
 
 

@@ -111,11 +111,11 @@ def test_a_bill_is_that_of_the_closure(prices, seed):
         groups = [name for name, members in prices.groups.items() if names & set(members)]
         assert bill == pytest.approx(own + sum(prices.shared[name] for name in groups))
         if structure is not None:
-            assert bought == structure.closed(np.flatnonzero(row).tolist())
+            assert bought == structure.closure(np.flatnonzero(row).tolist())
         steps, had = 0.0, set()
         for j in rng_order(seed, bought):
             steps += bound.marginal(j, had)
-            had |= {j} if structure is None else structure.closed([j])
+            had |= {j} if structure is None else structure.closure([j])
         assert steps == pytest.approx(bill)
 
 

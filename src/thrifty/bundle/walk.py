@@ -191,9 +191,10 @@ class NamedWalk:
 
     @property
     def wants(self) -> tuple[str | int, ...]:
-        """Features for which those of `asks` are asked: they may require others first."""
-        names = self._schema.names
-        return self.asks and (tuple(names[j] for j in self._walk.asks) or self.asks)
+        """Features that the model waits for: `asks`, or what requires some of these first."""
+        if self.done or not self._walk.asks:
+            return self.asks
+        return tuple(self._schema.names[j] for j in self._walk.asks)
 
     @property
     def done(self) -> bool:
@@ -319,7 +320,7 @@ class NamedWalk:
         structure, touched = self._prices.structure, self._walk.touched
         for j in touched:
             if j in self._paid and structure is not None:
-                along = structure.in_order(structure.closed([j], self._free), touched)
+                along = structure.in_order(structure.closure([j], self._free), touched)
                 fresh = (k for k in along if k in self._paid and k not in found)
                 found |= {k: "asked" if k in touched else "required" for k in fresh}
             elif j in self._free:
@@ -327,7 +328,7 @@ class NamedWalk:
             else:
                 found[j] = "asked"
         if structure is not None:  # bought already for what is wanted now
-            along = structure.in_order(structure.closed(self._walk.asks, self._free))
+            along = structure.in_order(structure.closure(self._walk.asks, self._free))
             found |= {k: "required" for k in along if k in self._paid and k not in found}
         return found
 

@@ -87,6 +87,6 @@ def _affordable(predictor: Predictor, walk: NamedWalk, cap: float) -> tuple[Feat
     for feature in walk.wants:
         price = prices.marginal(index(feature), bought, free)
         if bill + price <= cap:
-            bought.update(prices.close([index(feature)]).tolist())
+            bought.update(prices.closure([index(feature)]).tolist())
             bill += price
     return tuple(feature for feature in walk.asks if index(feature) in bought)
