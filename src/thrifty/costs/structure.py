@@ -40,7 +40,7 @@ class Structure:
     >>> sorted(clinic.along(2)), sorted(clinic.along(3))
     ([1, 2], [3, 4])
     >>> clinic.next_round([2, 3], at_hand=())
-    (1, 3, 4)
+    (3, 1, 4)
     """
 
     requires: dict[int, tuple[int, ...]]
@@ -74,7 +74,7 @@ class Structure:
         stack = list(seen)
         while stack:
             j = stack.pop()
-            fresh = {*self.mates(j), *self.requires.get(j, ())}.difference(seen, free)
+            fresh = {*self.mates(j), *self.before(j)}.difference(seen, free)
             seen |= fresh
             stack.extend(fresh)
         return frozenset(seen)
