@@ -31,14 +31,22 @@ def test_the_price_files_of_the_page_are_the_prices_of_the_page(tmp_path) -> Non
     blocks = dict(re.findall(r"code-block:: (text|toml)\n\n((?:    .*\n|\n)+)", page))
     for kind, name in {"text": "prices.csv", "toml": "prices.toml"}.items():
         (tmp_path / name).write_text(dedent(blocks[kind]))
-    told = Prices(
-        {"age": 1.0, "chol": 7.27, "fbs": 5.20, "thal": 102.9},
-        groups={"blood": ["chol", "fbs"]},
-        shared={"blood": 2.10},
-        unit="CAD",
-    )
-    assert Prices.read(tmp_path / "prices.toml") == told
-    assert Prices.read(tmp_path / "prices.csv", unit="CAD") == told
+    told = {
+        "own": {"age": 0, "chol": 7.27, "fbs": 5.20, "xray": 25, "mri": 300},
+        "groups": {"blood": ["chol", "fbs"]},
+        "shared": {"blood": 2.10},
+        "panels": ["blood"],
+        "requires": {"mri": ["xray"]},
+        "unit": "CAD",
+        "also": {"mSv": Prices({"xray": 0.1})},
+    }
+    delays = {"blood": 30, "xray": 10, "mri": 45}
+    toml = Prices(**told, delays=delays, delay_unit="min")
+    assert Prices.read(tmp_path / "prices.toml") == toml
+    csv = Prices(**told, delays={"chol": 30, "fbs": 30, "xray": 10, "mri": 45})
+    assert Prices.read(tmp_path / "prices.csv", unit="CAD") == csv
+    columns = list(told["own"])
+    assert toml.bind(columns).delays.tolist() == csv.bind(columns).delays.tolist()
 
 
 def test_the_pages_name_every_extra() -> None:

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from thrifty import GreedyMiserRegressor
+from thrifty import GreedyMiserRegressor, Prices
 
 
 def test_the_contents_are_printed(run, model) -> None:
@@ -51,3 +51,19 @@ def test_brackets_in_names_are_not_markup(run, folder, frame) -> None:
     X = frame[["age", "chol"]].rename(columns={"age": "[red]age[/red]"})
     GreedyMiserRegressor(n_estimators=2).fit(X, frame["fbs"]).save("m.thrifty")
     assert "[red]age[/red]" in run("inspect", "m.thrifty").stdout
+
+
+def test_precedence_panels_delays_and_currencies_are_shown(run, folder) -> None:
+    prices = Prices(
+        [1, 2, 3, 4], groups={"lab": [2, 3]}, panels=["lab"], requires={1: [0]},
+        delays={1: 45, "lab": 5}, delay_unit="min", also={"ms": Prices([7, 0, 0, 0])},
+    )  # fmt: skip
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    GreedyMiserRegressor(prices, n_estimators=2).fit(X, X.sum(axis=1)).save("s.thrifty")
+    printed = run("inspect", "s.thrifty").stdout
+    for words in ("1 requires 0", "only sold together: 2, 3", "delays: 1 45 min, 2 5 min, 3 5 min",
+                  "also: ms 7.00 for all features"):  # fmt: skip
+        assert words in printed
+    contents = json.loads(run("inspect", "s.thrifty", "--json").stdout)
+    assert contents["requires"] == {"1": [0]}
+    assert contents["currencies"] == {"ms": {"full": 7.0}}

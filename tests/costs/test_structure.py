@@ -57,7 +57,7 @@ def test_delays_of_a_feature_precede_those_of_its_group(clinic):
 def test_prices_after_a_purchase_are_those_of_the_rest(clinic):
     after = clinic.after([2])
     assert after.bill(np.eye(5, dtype=bool)).tolist() == [1, 0, 0, 11, 11]
-    assert clinic.close([2, 4]).tolist() == [0, 1, 2, 3, 4]
+    assert clinic.closure([2, 4]).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_a_panel_of_one_feature_is_that_feature():

@@ -184,6 +184,7 @@ def test_a_report_tells_the_latency_and_all_currencies(rows):
     assert found.predictor.provenance["budget"] == {"CAD": 30, "latency": 25}
     facts = fit_facts(found)
     assert facts["settings"]["budget"] == 30
+    assert any("within all budgets on average" in each for each in facts["assumptions"])
     assert [each["name"] for each in facts["currencies"]] == ["CAD", "mSv"]
     assert facts["latency"]["budget"] == 25
     latency = found.predictor.latency(found.test.X)

@@ -8,6 +8,7 @@ import pytest
 import thrifty
 from thrifty import Prices
 from thrifty.bundle.latency import largest_latency
+from thrifty.serve import RowSource, answer
 
 PRICES = Prices(
     [1, 4, 9, 2, 2, 3], groups={"lab": [3, 4]}, shared={"lab": 1}, panels=["lab"],
@@ -16,7 +17,7 @@ PRICES = Prices(
 CLASSIFIERS = [
     "GreedyMiserClassifier", "BudgetForestClassifier", "PrunedForestClassifier",
     "SubmodularTreeClassifier", "CostTreeClassifier", "CostCascadeClassifier", "AnytimeClassifier",
-    "MarginNeighborsClassifier", "CompressedSVC", "LadderClassifier",
+    "MarginNeighborsClassifier", "CompressedSVC", "LadderClassifier", "PolicyClassifier",
 ]  # fmt: skip
 
 
@@ -57,8 +58,21 @@ def test_the_rungs_of_a_ladder_are_closed_and_a_cap_holds(rows):
     read = [set(np.flatnonzero(point.model.model.support).tolist()) for point in points]
     assert {1, 2} <= set().union(*read)
     for features, point in zip(read, points, strict=True):
-        assert structure.closed(features) == features
+        assert structure.closure(features) == features
         assert point.model.ceiling <= 14
+
+
+def test_nothing_is_bought_for_what_a_cap_forbids(rows):
+    X, y = rows
+    prices = Prices([1, 4, 9, 2, 2, 3], requires={2: [1]})
+    model = thrifty.GreedyMiserClassifier(prices=prices).fit(X, y)
+    for cap in (0.0, 5.0, 12.0, 13.0, 14.5, 30.0):
+        source = RowSource(dict(enumerate(X[0].tolist())))
+        _, receipt = answer(model.predictor_, source, cap=cap)
+        bought = {purchase.feature for purchase in receipt.purchases}
+        read = {p.feature for p in receipt.purchases if p.why == "asked"}
+        assert receipt.total <= cap
+        assert bought - read <= ({1} if 2 in read else set())
 
 
 def test_features_go_from_a_ladder_with_what_requires_them():

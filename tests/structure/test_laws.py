@@ -78,6 +78,39 @@ def test_the_bill_is_the_same_in_whatever_order_values_arrive(kind, prices, seed
         assert walk.receipt.latency == predictor.latency(table)[number]
 
 
+@pytest.mark.parametrize("kind", MODELS)
+@settings(max_examples=40, deadline=None)
+@given(prices=price_lists(), seed=SEEDS)
+def test_walks_with_known_and_skipped_values_end_in_order(kind, prices, seed):
+    rng = np.random.default_rng(seed)
+    bound = prices.bind(NAMES)
+    predictor = predictor_of(MODELS[kind](rng, bound), bound)
+    X, table = draw_rows(rng, rows=3)
+    proba = predictor.predict_proba(table)
+    for number, row in enumerate(X):
+        known = {NAMES[j]: row[j] for j in np.flatnonzero(rng.random(D) < 0.4)}
+        skips = rng.random() < 0.5
+        walk = predictor.walk(known)
+        while walk.asks:
+            for name in walk.asks:
+                panel = next((p for p in prices.panels if name in prices.groups[p]), None)
+                mates = [name] if panel is None else prices.groups[panel]
+                needed = {n for mate in mates for n in prices.requires.get(mate, ())}
+                assert needed <= walk.told.keys() | walk.known.keys() | set(walk.skipped)
+            if skips:
+                walk.skip(walk.asks[0])
+                skips = False
+                continue
+            walk.tell({name: row[NAMES.index(name)] for name in walk.asks})
+        receipt = walk.receipt
+        paid = sum(purchase.price for purchase in receipt.purchases)
+        assert paid + receipt.evaluation == pytest.approx(receipt.total)
+        assert not walk._walk.asks
+        if not walk.skipped:
+            assert walk.scores.tolist() == proba[number].tolist()
+            assert receipt.total <= predictor.bill(table)[number]
+
+
 @settings(max_examples=60, deadline=None)
 @given(prices=price_lists(), seed=SEEDS, share=st.sampled_from([0.0, 0.2, 0.5, 0.9]))
 def test_a_policy_never_passes_its_cap(prices, seed, share):
@@ -111,11 +144,11 @@ def test_a_bill_is_that_of_the_closure(prices, seed):
         groups = [name for name, members in prices.groups.items() if names & set(members)]
         assert bill == pytest.approx(own + sum(prices.shared[name] for name in groups))
         if structure is not None:
-            assert bought == structure.closed(np.flatnonzero(row).tolist())
+            assert bought == structure.closure(np.flatnonzero(row).tolist())
         steps, had = 0.0, set()
         for j in rng_order(seed, bought):
             steps += bound.marginal(j, had)
-            had |= {j} if structure is None else structure.closed([j])
+            had |= {j} if structure is None else structure.closure([j])
         assert steps == pytest.approx(bill)
 
 

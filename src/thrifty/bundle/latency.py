@@ -58,7 +58,7 @@ def largest_latency(model: Frozen, prices: BoundPrices) -> float:
     if paths is None:
         everything = model.support[np.newaxis]
         if prices.structure is not None:
-            everything = prices.structure.close(everything)
+            everything = prices.structure.bought(everything)
         return float(_delays(prices)[everything[0]].sum())
     row = np.arange(1)
     return max(
@@ -156,7 +156,7 @@ def _add_up(rounds: Iterator[Round], prices: BoundPrices, n: int) -> Floats:
     waited = np.zeros(n)
     for rows, wanted in rounds:
         missing = np.broadcast_to(wanted, (len(rows), len(delays)))
-        missing = (missing if structure is None else structure.close(missing)) & ~at_hand[rows]
+        missing = (missing if structure is None else structure.bought(missing)) & ~at_hand[rows]
         while missing.any():
             ready = missing if structure is None else structure.ready(missing)
             waited[rows] += np.where(ready, delays, 0.0).max(axis=1)

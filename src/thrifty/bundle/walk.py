@@ -104,6 +104,25 @@ class NamedWalk:
         return self._asks
 
     @property
+    def wants(self) -> tuple[str | int, ...]:
+        """Features that the model waits for: `asks`, or what requires some of these first."""
+        if self.done or not self._walk.asks:
+            return self.asks
+        return tuple(self._schema.names[j] for j in self._walk.asks)
+
+    @property
+    def wants_together(self) -> bool:
+        """Whether the model can do nothing with a part of what it waits for."""
+        return len(self._walk.motive.features) > 1
+
+    def along(self, features: Collection[str | int]) -> tuple[str | int, ...]:
+        """Return these features and all that has to be bought for them."""
+        wanted = frozenset(self._schema.index(feature) for feature in features)
+        if self._prices.structure is not None:
+            wanted |= self._prices.structure.closed(wanted, self._free)
+        return tuple(self._schema.names[j] for j in sorted(wanted))
+
+    @property
     def done(self) -> bool:
         """Whether no feature is wanted any more."""
         return not self.asks
@@ -305,7 +324,7 @@ class NamedWalk:
         structure, touched = self._prices.structure, self._walk.touched
         for j in touched:
             if j in self._paid and structure is not None:
-                along = structure.in_order(structure.closed([j], self._free), touched)
+                along = structure.in_order(structure.closure([j], self._free), touched)
                 fresh = (k for k in along if k in self._paid and k not in found)
                 found |= {k: "asked" if k in touched else "required" for k in fresh}
             elif j in self._free:
@@ -313,7 +332,7 @@ class NamedWalk:
             else:
                 found[j] = "asked"
         if structure is not None:  # bought already for what is wanted now
-            along = structure.in_order(structure.closed(self._walk.asks, self._free))
+            along = structure.in_order(structure.closure(self._walk.asks, self._free))
             found |= {k: "required" for k in along if k in self._paid and k not in found}
         return found
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from thrifty.cli.console import show_json, show_table
 from thrifty.cli.options import FILE, JSON
+
+if TYPE_CHECKING:
+    from thrifty.costs import BoundPrices
 
 __all__ = ["inspect"]
 
@@ -57,15 +60,33 @@ def inspect(model: Path, as_json: bool) -> None:
             for name, entry in header["arrays"].items()
         },
     }
+    contents |= _structure(prices)
     if as_json:
         show_json(contents)
     else:
         _show(contents)
 
 
+def _structure(prices: BoundPrices) -> dict[str, Any]:
+    """Return precedence, panels, delays and other currencies, where the prices have them."""
+    names = list(prices.names or range(len(prices.own)))
+    found: dict[str, Any] = {}
+    if prices.structure is not None:
+        requires = prices.structure.requires.items()
+        found["requires"] = {names[j]: [names[k] for k in needed] for j, needed in requires}
+        found["panels"] = [[names[j] for j in panel] for panel in prices.structure.panels]
+    if prices.delays is not None:
+        delays = zip(names, prices.delays.tolist(), strict=True)
+        found["delays"] = {name: delay for name, delay in delays if delay}
+        found["delay_unit"] = prices.delay_unit
+    if prices.also:
+        found["currencies"] = {name: {"full": each.full} for name, each in prices.also.items()}
+    return found
+
+
 def _show(contents: dict[str, Any]) -> None:
     """Print the contents of a model file for people."""
-    from thrifty.costs.money import money
+    from thrifty.costs.money import duration, money
 
     def pairs(values: dict[str, Any]) -> str:
         return ", ".join(f"{key} {value}" for key, value in values.items()) or "-"
@@ -83,6 +104,17 @@ def _show(contents: dict[str, Any]) -> None:
     click.echo(f"arrays: {pairs(sizes)}")
     full = money(contents["full"], contents["unit"])
     click.echo(f"prices: {full} for all {len(features)} features")
+    for name, needed in contents.get("requires", {}).items():
+        click.echo(f"{name} requires {', '.join(map(str, needed))}")
+    for panel in contents.get("panels", ()):
+        click.echo(f"only sold together: {', '.join(map(str, panel))}")
+    if contents.get("delays"):
+        delays = {
+            name: duration(d, contents["delay_unit"]) for name, d in contents["delays"].items()
+        }
+        click.echo(f"delays: {pairs(delays)}")
+    for name, amounts in contents.get("currencies", {}).items():
+        click.echo(f"also: {money(amounts['full'], name)} for all features")
     rows = []
     for feature in features:
         labels, group = feature["categories"], feature["group"]

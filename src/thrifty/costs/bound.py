@@ -154,7 +154,7 @@ class BoundPrices:
         if used.dtype != np.bool_:
             raise DataError(f"used: values of type {used.dtype} where True or False is needed")
         if along and self.structure is not None:
-            used = self.structure.close(used)
+            used = self.structure.bought(used)
         n = len(used)
         calls = calls or {}
         unpriced = [name for name in calls if name not in self.calls]
@@ -201,7 +201,7 @@ class BoundPrices:
         if feature in bought:
             return 0.0
         if self.structure is not None:
-            due = sorted(self.structure.closed([feature], free).difference(bought))
+            due = sorted(self.structure.closure([feature], free).difference(bought))
             entered = {-1, *self.group[list(bought)].tolist()}
             groups = sorted(set(self.group[due].tolist()) - entered)
             return fsum([*self.own[due].tolist(), *self.shared[groups].tolist()])
@@ -230,7 +230,7 @@ class BoundPrices:
         made = {name: [on] for name, on in (calls or {}).items()}
         used = np.asarray(used_row)[None]
         total = self.bill(used, evaluations, made)[0]
-        bought = used if self.structure is None else self.structure.close(used)
+        bought = used if self.structure is None else self.structure.bought(used)
         items = []
         paid: set[int] = set()
         for j in np.flatnonzero(bought).tolist():
@@ -260,7 +260,7 @@ class BoundPrices:
 
     def after(self, bought: Collection[int]) -> Self:
         """Return the prices of rows that have bought some features: these are free from then on."""
-        taken = sorted(bought if self.structure is None else self.structure.closed(bought))
+        taken = sorted(bought if self.structure is None else self.structure.closure(bought))
         own, shared = self.own.copy(), self.shared.copy()
         own[taken] = 0.0
         groups = self.group[taken]
@@ -288,12 +288,12 @@ class BoundPrices:
             also=also,
         )
 
-    def close(self, features: ArrayLike) -> NDArray[np.int64]:
+    def closure(self, features: ArrayLike) -> NDArray[np.int64]:
         """Return features, by position, with all that comes along with them, in order."""
         known = np.asarray(features, dtype=np.int64)
         if self.structure is None:
             return known
-        return np.array(sorted(self.structure.closed(known.tolist())), dtype=np.int64)
+        return np.array(sorted(self.structure.closure(known.tolist())), dtype=np.int64)
 
     @cached_property
     def grouped(self) -> frozenset[int]:

@@ -40,7 +40,7 @@ class Structure:
     >>> sorted(clinic.along(2)), sorted(clinic.along(3))
     ([1, 2], [3, 4])
     >>> clinic.next_round([2, 3], at_hand=())
-    (1, 3, 4)
+    (3, 1, 4)
     """
 
     requires: dict[int, tuple[int, ...]]
@@ -58,14 +58,14 @@ class Structure:
         """Return the panel of a feature; the feature alone if it is in none."""
         return self._panel.get(feature, (feature,))
 
-    def close(self, used: Bools) -> Bools:
+    def bought(self, used: Bools) -> Bools:
         """Return the features that rows buy, (n, d), if they use some (n, d)."""
         bought = used.copy()
         for feature, along in self._along.items():
             bought[:, sorted(along)] |= used[:, [feature]]
         return bought
 
-    def closed(self, features: Iterable[int], free: Collection[int] = ()) -> frozenset[int]:
+    def closure(self, features: Iterable[int], free: Collection[int] = ()) -> frozenset[int]:
         """Return some features and all that must be bought with them.
 
         What is `free`, known beforehand, need not be bought, nor what it would require.
@@ -74,7 +74,7 @@ class Structure:
         stack = list(seen)
         while stack:
             j = stack.pop()
-            fresh = {*self.mates(j), *self.requires.get(j, ())}.difference(seen, free)
+            fresh = {*self.mates(j), *self.before(j)}.difference(seen, free)
             seen |= fresh
             stack.extend(fresh)
         return frozenset(seen)
@@ -102,7 +102,7 @@ class Structure:
         What is wanted comes first, in the order given; then what it requires, by position.
         """
         order = dict.fromkeys(wanted)
-        order |= dict.fromkeys(sorted(self.closed(order, free)))
+        order |= dict.fromkeys(sorted(self.closure(order, free)))
         ready = set(at_hand)
         return tuple(j for j in order if j not in ready and self.before(j) <= ready)
 
@@ -137,7 +137,7 @@ class Structure:
     @cached_property
     def _along(self) -> dict[int, frozenset[int]]:
         """The closure of each feature that does not come alone."""
-        return {j: self.closed([j]) for j in sorted({*self.requires, *self._panel})}
+        return {j: self.closure([j]) for j in sorted({*self.requires, *self._panel})}
 
     def cycles(self) -> list[frozenset[int]]:
         """Return sets of features each of which must be bought before itself."""

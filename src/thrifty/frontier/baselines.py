@@ -93,7 +93,7 @@ def cheapest(prices: BoundPrices, budget: float) -> NDArray[np.intp]:
         price, feature = min((prices.marginal(j, bought), j) for j in left)
         if spent + price > budget:
             break
-        bought.update(prices.close([feature]).tolist())  # with what it requires
+        bought.update(prices.closure([feature]).tolist())  # with what it requires
         left -= bought
         spent += price
     return np.array(sorted(bought), dtype=np.intp)

@@ -164,6 +164,7 @@ class BudgetEstimator(PricedEstimator):
         curve, self.learner_results_ = race(learners, train, held_out, metric, self.time_limit, rng)
         first = next(iter(learners.values()))
         self.validation_ = first.evidence(train) if held_out is None else held_out
+        self._spending = None
         if self.has_several_budgets:
             self._spending = Spending(Prices.of(self.prices), self.validation_, train)
             curve = self._spending.main(curve)

@@ -47,9 +47,9 @@ def spending_facts(
     >>> model = GreedyMiserClassifier(prices).fit(X, X[:, 0] > 0).predictor_
     >>> facts = spending_facts(model, X, {"latency": 40})
     >>> facts["latency"]["mean"], facts["latency"]["ceiling"]
-    (30.0, 35.0)
+    (35.0, 35.0)
     >>> spending_sentences(facts)
-    ['Latency: 30 min per example, 95% within 30 min, at most 35 min; the budget is 40 min.']
+    ['Latency: 35 min per example, 95% within 35 min, at most 35 min; the budget is 40 min.']
     """
 
     def figures(name: str, unit: str) -> dict[str, Any]:

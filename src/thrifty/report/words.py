@@ -84,12 +84,14 @@ def assumptions(found: BudgetFit, note: str) -> list[str]:
     if estimator.main_cap is not None:
         items.append(f"No example can cost more than the cap, {money(estimator.main_cap, unit)}.")
     if estimator.budget is not None:
+        held = "the mean bill of new examples drawn like the validation set is within the budget"
+        if estimator.has_several_budgets:
+            held = "new examples drawn like the validation set are within all budgets on average"
         items.append(
             "The budget holds for the mean bill on the validation set, without a safety margin "
             "for new data."
             if estimator.confidence is None
-            else f"With {100 * estimator.confidence:g}% confidence, the mean bill of new examples "
-            "drawn like the validation set is within the budget."
+            else f"With {100 * estimator.confidence:g}% confidence, {held}."
         )
         if estimator.main_cap is None:
             items.append("The budget limits the mean bill; a single example may cost more.")

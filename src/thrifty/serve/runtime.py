@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from thrifty.bundle import NamedWalk, Predictor, Reason, Receipt
+from thrifty.bundle import NamedWalk, Predictor, Receipt
 from thrifty.costs.money import as_float, money
 from thrifty.errors import DataError, SourceError
 from thrifty.serve.sources import Feature, Source, fetch
@@ -73,8 +73,8 @@ def answer(
         raise DataError(
             f"cap: {cap!r} is less than the evaluations that come first; raise it to {least}"
         )
-    while (why := walk.why) is not None:  # reading a reason puts it on the receipt
-        wanted = walk.asks if cap is None else _affordable(walk, why, cap)
+    while walk.why is not None:  # reading a reason puts it on the receipt
+        wanted = walk.asks if cap is None else _affordable(walk, cap)
         if not wanted:
             walk.stop(f"cap of {money(cap or 0.0, predictor.prices.unit)} reached", code="cap")
             break
@@ -82,18 +82,21 @@ def answer(
     return walk.answer, walk.receipt
 
 
-def _affordable(walk: NamedWalk, why: Reason, cap: float) -> tuple[Feature, ...]:
-    """Return the wanted features that fit under the cap together, the most useful first.
+def _affordable(walk: NamedWalk, cap: float) -> tuple[Feature, ...]:
+    """Return what to ask for now, of what fits under the cap together, the most useful first.
 
-    Features that are bought together are worth nothing one by one: it is all of them or none.
+    Features that are bought together are worth nothing one by one: it is all of them or none. What
+    is required counts with what requires it: it is not bought for what cannot be paid.
     """
-    if len(why.features) > 1:
-        return why.features if walk.largest_bill(why.features) <= cap else ()
+    if walk.largest_bill(walk.wants) <= cap:
+        return walk.asks
+    if walk.wants_together:
+        return ()
     wanted: list[Feature] = []
-    for feature in walk.asks:
+    for feature in walk.wants:
         if walk.largest_bill([*wanted, feature]) <= cap:
             wanted.append(feature)
-    return tuple(wanted)
+    return tuple(feature for feature in walk.asks if feature in walk.along(wanted))
 
 
 def _fetch_into(walk: NamedWalk, source: Source, wanted: tuple[Feature, ...]) -> None:

@@ -253,7 +253,7 @@ class Ladder(PricedEstimator):
         split = find_split(rows, bought, BRANCH_ERRORS[depth], random)
         if split is None:
             return None
-        bought |= set(prices.close([split.feature]).tolist())
+        bought |= set(prices.closure([split.feature]).tolist())
         if self.cap is not None and price_of(np.array(sorted(bought)), prices) > self.cap:
             return None
         goes_left = split.goes_left(rows.X)

@@ -96,7 +96,7 @@ def drop_features(
     >>> drop_features(np.arange(3), np.array([5.0, 2.0, 9.0]), prices, 0.5)  # 9 / 8 is the least
     array([0, 1])
     """
-    left = prices.close(features[gain[features] > 0])
+    left = prices.closure(features[gain[features] > 0])
     full_price = price_of(features, prices)
     while price_of(left, prices) > ratio * full_price:
         candidates = []
@@ -248,7 +248,7 @@ def _buy_in_turn(
     """
     loss, order = loss_of(bought), [bought]
     while candidates:
-        sets = [prices.close(np.union1d(bought, each)) for each in candidates]
+        sets = [prices.closure(np.union1d(bought, each)) for each in candidates]
         losses = [loss_of(each) for each in sets]
         added = [price_of(each, prices) - price_of(bought, prices) for each in sets]
         best = int(np.argmax((loss - np.array(losses)) / np.maximum(added, TINY_PRICE)))

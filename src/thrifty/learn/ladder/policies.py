@@ -184,7 +184,7 @@ def _fit(
     """Fit a policy wherever there is a ladder."""
     if isinstance(ladder, FittedBranches):
         feature = ladder.split.feature
-        before = bought | set(prices.close([feature]).tolist())
+        before = bought | set(prices.closure([feature]).tolist())
         parts = rows.split(ladder.split.goes_left(rows.X), feature)
         left, right = (
             _fit(part, side, prices, cap, settings, n_cost_weights, random, before)

@@ -67,7 +67,7 @@ class Items:
     @classmethod
     def of(cls, prices: BoundPrices, free: Bools | None = None) -> Self:
         """Derive the items from prices; `free` (d,) marks features that are known already."""
-        full_own = prices.own + _required_prices(prices, free)
+        full_own = _with_required(prices, free)
         first_price = full_own + np.append(prices.shared, 0.0)[prices.group]
         known = first_price == 0 if free is None else free | (first_price == 0)
         item = np.full(len(known), -1, dtype=np.int64)
@@ -124,17 +124,17 @@ class Items:
         return np.asarray(padded[:, self.item] | self.known)
 
 
-def _required_prices(prices: BoundPrices, free: Bools | None) -> Floats:
-    """Return the price of all that each feature requires and is not free, (d,), rounded up."""
-    extra = np.zeros(len(prices.own))
+def _with_required(prices: BoundPrices, free: Bools | None) -> Floats:
+    """Return own prices with those of all that is required and not free, (d,), rounded up."""
     if prices.structure is None:
-        return extra
+        return prices.own
     at_hand = set() if free is None else set(np.flatnonzero(free).tolist())
-    for j in range(len(extra)):
-        required = sorted(prices.structure.closed([j], at_hand) - {j})
-        groups = sorted(set(prices.group[required].tolist()) - {-1, int(prices.group[j])})
-        terms = [*prices.own[required].tolist(), *prices.shared[groups].tolist()]
-        extra[j] = math.fsum(terms)
-        if Fraction(extra[j]) < sum(map(Fraction, terms)):
-            extra[j] = math.nextafter(extra[j], math.inf)
-    return extra
+    full = np.zeros(len(prices.own))
+    for j in range(len(full)):
+        bought = sorted(prices.structure.closure([j], at_hand))
+        groups = sorted(set(prices.group[bought].tolist()) - {-1, int(prices.group[j])})
+        terms = [*prices.own[bought].tolist(), *prices.shared[groups].tolist()]
+        full[j] = math.fsum(terms)
+        if Fraction(full[j]) < sum(map(Fraction, terms)):
+            full[j] = math.nextafter(full[j], math.inf)
+    return full
