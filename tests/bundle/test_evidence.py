@@ -11,7 +11,7 @@ from thrifty.bundle import Evidence, Predictor, Schema, States, load
 from thrifty.bundle.evidence import Cell, _cuts
 from thrifty.bundle.file import pack, unpack
 from thrifty.costs import Prices
-from thrifty.errors import BundleError
+from thrifty.errors import BundleError, DataError
 from thrifty.model import Forest
 
 BILLS = np.array([1.0, 4.0, 9.0])
@@ -168,8 +168,8 @@ def test_a_file_without_evidence_has_none_and_no_interval(predictor):
 
 
 def damaged(predictor, **changes):
-    evidence = dataclasses.replace(predictor.evidence, **changes)
-    return pack(predictor.replace(evidence=evidence))
+    predictor.evidence = dataclasses.replace(predictor.evidence, **changes)  # unchecked
+    return pack(predictor)
 
 
 @pytest.mark.parametrize(
@@ -188,6 +188,17 @@ def test_damaged_evidence_is_refused(predictor, column, value, words):
     ends[0, Cell._fields.index(column)] = value
     with pytest.raises(BundleError, match=words):
         unpack(damaged(predictor, ends=ends))
+
+
+def test_evidence_of_values_is_refused_for_classes(predictor):
+    values = np.arange(200.0)
+    ends = Evidence.of(values, None, values / 2, np.ones(200)).ends
+    with pytest.raises(DataError, match="the evidence is that of a model of values"):
+        predictor.replace(evidence=Evidence(ends, np.empty((0, 9))))
+    passes = predictor.evidence.passes.copy()
+    passes[0, Cell._fields.index("high")] = 1.5
+    with pytest.raises(BundleError, match="the parts of the file do not match"):
+        unpack(damaged(predictor, passes=passes))
 
 
 def test_evidence_of_another_shape_is_refused(predictor):

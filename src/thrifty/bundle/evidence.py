@@ -238,6 +238,13 @@ class Evidence:
             return low, high
         return (1.0 - high, 1.0 - low) if len(scores) == 2 else None
 
+    @property
+    def is_of_classes(self) -> bool:
+        """Whether losses and intervals are shares, as those of a classifier are."""
+        cells = np.concatenate([self.ends, self.passes])
+        shares = cells[:, [Cell._fields.index(name) for name in ("now", "later", "low", "high")]]
+        return bool(((shares >= 0) & (shares <= 1)).all())
+
     def arrays(self) -> dict[str, Floats]:
         """Return what a model file keeps, by name."""
         return {name: getattr(self, field) for name, field in ARRAYS.items()}
