@@ -129,6 +129,28 @@ def test_weights_count_as_so_many_rows_and_their_effective_number_is_smaller():
     assert weighted.ends[0, 2] < 50 < repeated.ends[0, 2]
 
 
+def test_rows_without_weight_do_not_count():
+    y, scores, bills, _ = draw(300, seed=0)
+    weight = np.where(np.arange(300) < 200, 1.0, 0.0)
+    weighted = Evidence.of(y, weight, scores, bills)
+    np.testing.assert_allclose(
+        weighted.ends, Evidence.of(y[:200], None, scores[:200], bills[:200]).ends
+    )
+
+
+def test_a_probability_that_is_rounded_up_keeps_the_evidence_sound():
+    above = np.nextafter(1.0, 2.0)
+    scores = np.tile([above, 0.0], (100, 1))
+    evidence = Evidence.of(np.zeros(100, dtype=int), np.full(100, 0.1), scores, np.ones(100))
+    assert evidence.is_sound and evidence.is_of_classes
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
+def test_errors_that_overflow_are_not_sound():
+    y = np.full(100, 1e308)
+    assert not Evidence.of(y, None, -y, np.ones(100)).is_sound
+
+
 def test_a_long_table_is_summarized_by_a_part_of_its_rows():
     y, scores, bills, _ = draw(20_000, seed=0)
     evidence = Evidence.of(y, None, scores, bills)
