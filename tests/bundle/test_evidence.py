@@ -11,7 +11,7 @@ from thrifty.bundle import Evidence, Predictor, Schema, States, load
 from thrifty.bundle.evidence import Cell, _cuts
 from thrifty.bundle.file import pack, unpack
 from thrifty.costs import Prices
-from thrifty.errors import BundleError
+from thrifty.errors import BundleError, DataError
 from thrifty.model import Forest
 
 BILLS = np.array([1.0, 4.0, 9.0])
@@ -129,6 +129,28 @@ def test_weights_count_as_so_many_rows_and_their_effective_number_is_smaller():
     assert weighted.ends[0, 2] < 50 < repeated.ends[0, 2]
 
 
+def test_rows_without_weight_do_not_count():
+    y, scores, bills, _ = draw(300, seed=0)
+    weight = np.where(np.arange(300) < 200, 1.0, 0.0)
+    weighted = Evidence.of(y, weight, scores, bills)
+    np.testing.assert_allclose(
+        weighted.ends, Evidence.of(y[:200], None, scores[:200], bills[:200]).ends
+    )
+
+
+def test_a_probability_that_is_rounded_up_keeps_the_evidence_sound():
+    above = np.nextafter(1.0, 2.0)
+    scores = np.tile([above, 0.0], (100, 1))
+    evidence = Evidence.of(np.zeros(100, dtype=int), np.full(100, 0.1), scores, np.ones(100))
+    assert evidence.is_sound and evidence.is_of_classes
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
+def test_errors_that_overflow_are_not_sound():
+    y = np.full(100, 1e308)
+    assert not Evidence.of(y, None, -y, np.ones(100)).is_sound
+
+
 def test_a_long_table_is_summarized_by_a_part_of_its_rows():
     y, scores, bills, _ = draw(20_000, seed=0)
     evidence = Evidence.of(y, None, scores, bills)
@@ -168,8 +190,8 @@ def test_a_file_without_evidence_has_none_and_no_interval(predictor):
 
 
 def damaged(predictor, **changes):
-    evidence = dataclasses.replace(predictor.evidence, **changes)
-    return pack(predictor.replace(evidence=evidence))
+    predictor.evidence = dataclasses.replace(predictor.evidence, **changes)  # unchecked
+    return pack(predictor)
 
 
 @pytest.mark.parametrize(
@@ -188,6 +210,17 @@ def test_damaged_evidence_is_refused(predictor, column, value, words):
     ends[0, Cell._fields.index(column)] = value
     with pytest.raises(BundleError, match=words):
         unpack(damaged(predictor, ends=ends))
+
+
+def test_evidence_of_values_is_refused_for_classes(predictor):
+    values = np.arange(200.0)
+    ends = Evidence.of(values, None, values / 2, np.ones(200)).ends
+    with pytest.raises(DataError, match="the evidence is that of a model of values"):
+        predictor.replace(evidence=Evidence(ends, np.empty((0, 9))))
+    passes = predictor.evidence.passes.copy()
+    passes[0, Cell._fields.index("high")] = 1.5
+    with pytest.raises(BundleError, match="the parts of the file do not match"):
+        unpack(damaged(predictor, passes=passes))
 
 
 def test_evidence_of_another_shape_is_refused(predictor):

@@ -171,6 +171,14 @@ def test_a_policy_that_reads_known_features_first_says_so():
     assert "at no price" in predictor_of(policy().with_known([0])).walk().why.text
 
 
+def test_a_policy_with_a_fixed_first_purchase_says_so():
+    walk = predictor_of(policy().with_first(1)).walk()
+    assert (walk.asks, walk.why.kind) == (("chol",), "plan")
+    assert walk.why.text == "every example buys it first; it says what to buy next"
+    walk.tell({"chol": 1.0})
+    assert walk.why.kind == "log_loss"
+
+
 def test_a_branch_says_that_its_feature_decides():
     branch = Branch.of(
         reading([1], 0.9), reading([2], 0.1), feature=0, prior=[0.5, 0.5], threshold=0.0

@@ -119,6 +119,7 @@ def test_walks_of_a_bent_class_are_otherwise_honest(bend_walk, numbers, frame) -
         law_walks(bend_walk(), case)
         law_known(bend_walk(), case)
         law_rows_alone(bend_walk(), case)
+        law_reasons(bend_walk(), case)
     assert np.isnan(numbers.table(numbers.test.values)[0]).all()
 
 

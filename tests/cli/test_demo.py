@@ -19,7 +19,7 @@ def test_the_tour_prints_saves_and_walks(run, folder) -> None:
     assert "penalty" in rest and " * " in rest
     assert "(minutes)" in savings and "(minutes)" in rest
     assert re.search(r"[\d.]+ minutes per example instead of [\d.]+ \(\d+% cheaper\)", printed)
-    assert "best so far" in printed and "total" in printed and "complete" in printed
+    assert "best so far" in printed and "total" in printed and "sure enough" in printed
     predictor = load("tour/here/model.thrifty")
     assert predictor.provenance["budget"] == 10.0
     assert "<svg" in (folder / "tour" / "here" / "curve.svg").read_text()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -45,3 +47,11 @@ def test_large_outputs_are_not_kept(model, validation, monkeypatch):
     assert Point.measure(model.predictor_, validation).outputs is None
     monkeypatch.setattr(point_module, "MAX_KEPT", 90)
     assert Point.measure(model.predictor_, validation).outputs is not None
+
+
+def test_a_point_can_be_sent_to_another_process(model, validation):
+    passes = lambda: []  # noqa: E731
+    point = Point.measure(model.predictor_, validation, passes=passes)
+    copy = pickle.loads(pickle.dumps(point))
+    assert point.passes is passes and copy.passes is None
+    assert (copy.bill, copy.quality) == (point.bill, point.quality)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from thrifty import load
-from thrifty.model import Blend, Cascade, Forest, Gate
+from thrifty.model import Blend, Cascade, Forest, Gate, OneVsRest, Stages
 from thrifty.model.forest.nodes import empty_nodes
+from thrifty.model.forest.walk import ForestWalk
 from thrifty.model.motive import End, Motive, MotiveKind
 
 FILES = sorted((Path(__file__).parents[1] / "corpus").glob("*.thrifty"))
@@ -100,3 +101,21 @@ def test_a_blend_reads_its_keys_to_decide() -> None:
     assert walk.motive.kind == "range" and walk.evaluations_after(walk.asks) == 1
     walk.tell({0: 1.0, 1: 1.0})
     assert walk.end == "complete" and walk.evaluations == 1
+
+
+class Unbounded(ForestWalk):
+    """A walk that knows no bound on its evaluations."""
+
+    def evaluations_after(self, features):
+        return None
+
+
+def test_where_a_part_knows_no_bound_the_whole_knows_none(monkeypatch) -> None:
+    parts = [stump(0, 1.0), stump(1, 1.0), stump(2, 1.0)]
+    ladder, several = Stages.of(parts), OneVsRest(tuple(parts))
+    assert ladder.walk().evaluations_after([0]) == 1
+    assert ladder.walk().evaluations_after([0, 1]) == 2
+    assert several.walk().evaluations_after([0, 1]) == 2
+    monkeypatch.setattr("thrifty.model.forest.forest.ForestWalk", Unbounded)
+    assert ladder.walk().evaluations_after([0]) is None
+    assert several.walk().evaluations_after([0]) is None

@@ -35,6 +35,8 @@ LEVEL = 0.95
 Z = 1.959963984540054
 # More rows would hardly make the intervals narrower; they are spread evenly over the table.
 MAX_ROWS = 5_000
+# Rows of less weight, compared with the largest, do not count.
+LEAST_WEIGHT = 1e-12
 # More cells than any model has are damage.
 MAX_FILE_CELLS = 100_000
 # The arrays of a model file that hold the evidence.
@@ -176,10 +178,11 @@ class Evidence:
         passes : sequence of States
             Where rows were before the end, if it is known.
         """
-        weight = np.ones(len(y)) if weight is None else weight
+        weight = np.ones(len(y)) if weight is None else weight / weight.max()
         end = _loss(scores, y), bills
+        heavy = np.flatnonzero(weight > LEAST_WEIGHT)
         kept = np.zeros(len(y), dtype=bool)
-        kept[np.linspace(0, len(y) - 1, min(len(y), MAX_ROWS)).astype(np.intp)] = True
+        kept[heavy[np.linspace(0, len(heavy) - 1, min(len(heavy), MAX_ROWS)).astype(int)]] = True
         final = States(np.arange(len(y)), scores, bills).take(kept)
         ends = _cells(final, y, weight, end, ENDS_SIZE)
         parts = [states.take(kept) for states in passes]
@@ -238,6 +241,18 @@ class Evidence:
             return low, high
         return (1.0 - high, 1.0 - low) if len(scores) == 2 else None
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether a model file may hold it: not if values are so large that errors overflow."""
+        return not any(True for array in (self.ends, self.passes) for _ in _faults(array))
+
+    @property
+    def is_of_classes(self) -> bool:
+        """Whether losses and intervals are shares, as those of a classifier are."""
+        cells = np.concatenate([self.ends, self.passes])
+        shares = cells[:, [Cell._fields.index(name) for name in ("now", "later", "low", "high")]]
+        return bool(((shares >= 0) & (shares <= 1)).all())
+
     def arrays(self) -> dict[str, Floats]:
         """Return what a model file keeps, by name."""
         return {name: getattr(self, field) for name, field in ARRAYS.items()}
@@ -269,7 +284,14 @@ def _loss(scores: Floats, y: NDArray[Any]) -> Floats:
     """
     if scores.ndim == 1:
         return np.asarray(np.abs(y - scores))
-    return np.asarray((1.0 - scores.max(axis=1) + (scores.argmax(axis=1) != y)) / 2.0)
+    return np.asarray((1.0 - _confidence(scores) + (scores.argmax(axis=1) != y)) / 2.0)
+
+
+def _confidence(scores: Floats) -> Floats:
+    """Return the largest class probability of each row, (n,); 0 for values."""
+    if scores.ndim == 1:
+        return np.zeros(len(scores))
+    return np.asarray(np.minimum(scores.max(axis=1), 1.0))  # sums may be rounded up
 
 
 def _cells(
@@ -279,8 +301,7 @@ def _cells(
 
     `end` has the loss and the bill of each row at the end of its walk.
     """
-    is_class = states.scores.ndim == 2
-    confidence = states.scores.max(axis=1) if is_class else np.zeros(len(states.rows))
+    confidence = _confidence(states.scores)
     order = np.argsort(states.bills, kind="stable")
     bills, starts, cuts = states.bills[order], [], []
     stages = [*_cuts(bills, size.stage_rows, len(bills)), len(bills)]
@@ -295,10 +316,11 @@ def _cells(
     total = np.add.reduceat(w, cuts)
 
     def mean(values: Floats) -> Floats:
-        return np.asarray(np.add.reduceat(w * values, cuts) / total)
+        means = np.add.reduceat(w * values, cuts) / total
+        return np.asarray(np.clip(means, values.min(), values.max()))  # as sums are rounded
 
     n = total**2 / np.add.reduceat(w**2, cuts)
-    if is_class:
+    if scores.ndim == 2:
         low, high = _wilson(mean(scores.argmax(axis=1) == y[rows]), n)
     else:
         low, high = _spread(y[rows] - scores, w, cuts)

@@ -105,6 +105,8 @@ class Predictor:
             problems.append("the prices are bound to other columns than those of the schema")
         if model.n_scores != n_scores:
             problems.append(f"the model has {model.n_scores} scores, {n_scores} are needed")
+        if evidence is not None and self.classes is not None and not evidence.is_of_classes:
+            problems.append("the evidence is that of a model of values")
         raise_all(DataError, "predictor", problems)
 
     @cached_property

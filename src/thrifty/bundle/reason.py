@@ -158,7 +158,7 @@ def explain(
         effect = f"expected to cut {what} from {now} to {later}"
     else:
         effect = f"labeled rows gained nothing from here; {what} is {now}"
-    amount = money(float(f"{ahead:.4g}"), unit)
+    amount = money(round(ahead, 2) if ahead >= 1 else float(f"{ahead:.3g}"), unit)
     by_then = "" if math.isclose(ahead, cost, rel_tol=1e-3) else f" ({amount} more by the end)"
     stopping = Alternative((), 0.0, 0.0)
     kind: GainKind = "risk" if is_class else "error"

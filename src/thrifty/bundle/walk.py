@@ -22,10 +22,10 @@ from thrifty.model.motive import Motive
 if TYPE_CHECKING:
     from thrifty.bundle.predictor import Predictor
 
+__all__ = ["NamedWalk"]
+
 # Why a caller may stop a walk.
 STOPS = ("stopped", "cap", "budget", "source_failed")
-
-__all__ = ["NamedWalk"]
 
 
 class NamedWalk:
@@ -211,7 +211,8 @@ class NamedWalk:
         if evidence is None:
             return None
         place = None if self._labels is None else self._place(scores)
-        return evidence.interval(self._bill(self._walk.touched), scores, self._is_over, place)
+        is_done = not self._walk.asks  # by itself, not because it was stopped
+        return evidence.interval(self._bill(self._walk.touched), scores, is_done, place)
 
     @property
     def why(self) -> Reason | None:
@@ -370,11 +371,6 @@ class NamedWalk:
         if self._stopped is None:
             self._walk.tell(fresh)
             self._asks = None
-
-    @property
-    def _is_over(self) -> bool:
-        """Whether the model itself asks for nothing more."""
-        return not self._walk.asks
 
     @property
     def _end(self) -> tuple[str | None, str]:

@@ -124,12 +124,12 @@ def format_reason(why: Reason, unit: str) -> str:
 
 def format_prediction(interview: Interview) -> str:
     """Format the best prediction so far, with its probability and interval if there are any."""
-    digits = ".6g" if interview.probability is None else ".2f"
-    details = []
-    if interview.probability is not None:
+    best, digits, details = f"{interview.best}", ".2f", []
+    if interview.probability is None:
+        best, digits = f"{interview.best:.6g}", ".6g"
+    else:
         details.append(f"probability {interview.probability:.2f}")
     if interview.interval is not None:
         low, high = interview.interval
         details.append(f"95% interval {low:{digits}} to {high:{digits}}")
-    best = f"{interview.best:.6g}" if interview.probability is None else str(interview.best)
     return f"{best} ({', '.join(details)})" if details else best

@@ -94,15 +94,16 @@ def _measure_point(
         neg_brier = np.asarray(-((scores - member) ** 2).sum(axis=1))
         if validation.weight is not None:
             neg_brier *= validation.weight / validation.weight.mean()
-    evidence = None
-    if validation.task != "ranking" and np.isfinite(scores).all():  # ranks are no grades
+    evidence: Evidence | None = None
+    if validation.task != "ranking":  # ranks are no grades
         passes = [] if point.passes is None else point.passes()
-        evidence = Evidence.of(validation.y, validation.weight, scores, bills, passes)
+        with np.errstate(over="ignore", invalid="ignore"):
+            evidence = Evidence.of(validation.y, validation.weight, scores, bills, passes)
     ceiling = point.model.ceiling
     return CurvePoint(
         learner=learner,
         knob=point.knob,
-        model=point.model.replace(evidence=evidence),
+        model=point.model.replace(evidence=evidence if evidence and evidence.is_sound else None),
         bill=float(bills.mean()),
         quality=found.value,
         bills=bills,

@@ -72,6 +72,10 @@ class Point:
     look_up: Callable[[], ValidationOutputs] | None = field(default=None, repr=False, compare=False)
     passes: Callable[[], list[States]] | None = field(default=None, repr=False, compare=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A point may be sent to another process; what looks rows up stays here.
+        return {**self.__dict__, "passes": None}
+
     @classmethod
     def measure(
         cls,

@@ -81,6 +81,8 @@ class PolicyWalk(Walk):
         if self._quote is None or not self._wanted:
             return Motive(self.asks, note="the model reads it first, at no price")
         policy, (_, affordable) = self._policy, self._quote
+        if self._item == policy.first and self._wallets.steps == 1:
+            return Motive(self.asks, note="every example buys it first; it says what to buy next")
         table = self._table.copy()
         table[0, policy.reads[self._item]] = np.nan  # values that came since do not count
         value = np.maximum(policy.value.raw(table)[0], 0.0)
