@@ -6,10 +6,11 @@ knows the user's names and values. The predictor puts them together.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +21,7 @@ from thrifty.costs.bound import BoundPrices
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen
 
-__all__ = ["Predictor", "build_classes", "dearest_path", "plain_classes", "read_classes"]
+__all__ = ["Caller", "Predictor", "build_classes", "dearest_path", "plain_classes", "read_classes"]
 
 # The types of class labels that a model file can hold, by their names there.
 LABEL_TYPES: dict[str, type[np.generic]] = {
@@ -29,6 +30,19 @@ LABEL_TYPES: dict[str, type[np.generic]] = {
     "float": np.float64,
     "str": np.str_,
 }
+
+
+class Caller(Protocol):
+    """Makes the calls of a model whose expensive part is not in its file."""
+
+    columns: frozenset[int]
+    """Columns of the schema that hold the results."""
+
+    def answer(self, values: Mapping[Any, Any]) -> dict[int, float]:
+        """Make the call for one example, whose values are by name; NaN if it fails."""
+
+    def complete(self, table: Any) -> Any:
+        """Return a table with the columns of the results, by calls for the rows that need them."""
 
 
 class Predictor:
@@ -71,6 +85,9 @@ class Predictor:
     array([1., 1.])
     """
 
+    caller: Caller | None = None
+    """Makes the calls that the model needs; see `connect`. A model file does not keep it."""
+
     def __init__(
         self,
         model: Frozen,
@@ -102,22 +119,22 @@ class Predictor:
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the label of each row, or its value."""
-        scores = self.model.score(self.schema.encode(X))
+        scores = self.model.score(self._encode(X))
         return scores if self.classes is None else self.classes[scores.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the class probabilities of each row, in the order of `classes`."""
         if self.classes is None:
             raise TypeError("this model predicts values, not classes: use predict")
-        return self.model.score(self.schema.encode(X))
+        return self.model.score(self._encode(X))
 
     def used(self, X: Any) -> NDArray[np.bool_]:
         """Return which features each row uses, as an array of shape (n, d)."""
-        return self.model.used(self.schema.encode(X))
+        return self.model.used(self._encode(X))
 
     def evaluations(self, X: Any) -> NDArray[np.int64]:
         """Return the number of evaluations (of trees, of kernels) of each row."""
-        return self.model.evaluations(self.schema.encode(X))
+        return self.model.evaluations(self._encode(X))
 
     @property
     def ceiling(self) -> float:
@@ -126,20 +143,33 @@ class Predictor:
 
     def bill(self, X: Any) -> NDArray[np.float64]:
         """Compute what each row pays."""
-        encoded = self.schema.encode(X)
+        encoded = self._encode(X)
         used = self.model.used(encoded)
         evaluations = self.model.evaluations(encoded) if self.prices.evaluation else 0
         return self.prices.bill(used, evaluations)
 
-    def walk(self, known: Mapping[Any, Any] | None = None) -> NamedWalk:
-        """Start the walk of one example; the values in `known` are free of charge."""
-        return NamedWalk(self, known)
+    def walk(self, known: Mapping[Any, Any] | None = None, cap: float | None = None) -> NamedWalk:
+        """Start the walk of one example; the values in `known` are free of charge.
+
+        With a `cap`, calls that the predictor makes itself stay within it.
+        """
+        return NamedWalk(self, known, cap)
+
+    def connect(self, caller: Caller) -> Self:
+        """Return the same predictor, with calls made by `caller`; see `thrifty.serve.connect`."""
+        other = copy.copy(self)
+        other.caller = caller
+        return other
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the predictor to a model file; see `thrifty.bundle.save`."""
         from thrifty.bundle.file import save  # that module imports this one
 
         save(self, path)
+
+    def _encode(self, X: Any) -> NDArray[Any]:
+        """Encode a table, after making the calls that it lacks the results of."""
+        return self.schema.encode(X if self.caller is None else self.caller.complete(X))
 
     @cached_property
     def labels(self) -> list[Any] | None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["NamedWalk", "Purchase", "Receipt"]
 
 COMPLETE = "complete"
+# The value of a column that stands for a call of a model in the file: one call.
+CALLED = 1
 
 
 @dataclass(frozen=True)
@@ -111,9 +113,15 @@ class NamedWalk:
     predictor : Predictor
     known : mapping, optional
         Values known beforehand, by feature; they are free of charge.
+    cap : float, optional
+        Calls that the predictor makes itself are made only if the bill stays within the cap;
+        otherwise the walk stops there.
 
     Notes
     -----
+    Calls of an expensive model that is part of the predictor, or that it is connected to, are made
+    and paid for as soon as the walk needs them; they are never among the features wanted.
+
     A walk is deterministic. ``walk = predictor.walk(old.known)``, ``walk.tell(old.told)`` and
     ``walk.skip(feature)`` for each of ``old.skipped`` restore the state of `old`.
 
@@ -143,8 +151,17 @@ class NamedWalk:
     total     CAD 1.00  the laboratory is closed
     """
 
-    def __init__(self, predictor: Predictor, known: Mapping[Any, Any] | None = None) -> None:
+    def __init__(
+        self,
+        predictor: Predictor,
+        known: Mapping[Any, Any] | None = None,
+        cap: float | None = None,
+    ) -> None:
+        self._cap, self._caller = cap, predictor.caller
         self._schema = predictor.schema
+        self._calls = self._schema.calls  # columns that are bought by calls made from here
+        if self._caller is not None:
+            self._calls |= self._caller.columns
         self._prices = predictor.prices
         self._labels = predictor.labels
         self._raw: dict[int, Any] = {}  # values as they were passed, in order of arrival
@@ -155,8 +172,7 @@ class NamedWalk:
         self._asks: tuple[str | int, ...] | None = None  # None: to be computed
         self._quotes = _Quotes(predictor.prices, self._paid)
         self._walk = predictor.model.walk(self._quotes.__getitem__)
-        if known:
-            self._advance(self._new_values(known))
+        self._advance(self._new_values(known or {}))
 
     @property
     def asks(self) -> tuple[str | int, ...]:
@@ -295,6 +311,24 @@ class NamedWalk:
         self._encoded.update(fresh)
         if self._stopped is None:
             self._walk.tell(fresh)
+            self._asks = None
+            self._make_calls()
+
+    def _make_calls(self) -> None:
+        """Buy the calls that the model asks for now, as far as they can be made from here."""
+        while self._calls and (wanted := self._walk.asks) and self._calls.issuperset(wanted):
+            price = self._prices.marginal(wanted[0], self._paid)
+            if self._cap is not None and self.receipt.total + price > self._cap:
+                self.stop(f"cap of {money(self._cap, self._prices.unit)} reached")
+                return
+            values: dict[int, Any] = dict.fromkeys(wanted, CALLED)
+            if self._caller is not None and self._caller.columns.issuperset(wanted):
+                values = self._caller.answer(self._by_name(self._raw.keys()))
+            self._raw.update(values)
+            self._encoded.update((j, float(x)) for j, x in values.items())
+            self._paid.update(values)
+            self._quotes.expire(values)
+            self._walk.tell({j: float(x) for j, x in values.items()})
             self._asks = None
 
     def _by_name(self, indices: Any) -> dict[str | int, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from thrifty.cli.calls import CALL, complete_table
 from thrifty.cli.console import progress, show_json
 from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs
 from thrifty.files import write_whole
@@ -20,9 +21,16 @@ __all__ = ["predict"]
 @click.option("-o", "--output", type=OutputFile(), help="CSV file to write; by default stdout.")
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @click.option("--bill", is_flag=True, help="Add the bill of each row.")
+@CALL
 @JSON
 def predict(
-    model: Path, table: Path, output: Path | None, proba: bool, bill: bool, as_json: bool
+    model: Path,
+    table: Path,
+    output: Path | None,
+    proba: bool,
+    bill: bool,
+    call: str | None,
+    as_json: bool,
 ) -> None:
     """Predict the rows of a table.
 
@@ -39,7 +47,7 @@ def predict(
     classes, unit = predictor.classes, predictor.prices.unit
     if proba and classes is None:
         raise click.UsageError("--proba: this model is not a classifier; it has no classes.")
-    X = read_feature_table(predictor.schema, table)
+    X = complete_table(predictor, call, read_feature_table(predictor.schema, table))
     with progress("predicting"):
         bills = predictor.bill(X)
         if proba and classes is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from thrifty.bundle import Schema
 from thrifty.bundle.columns import Label
+from thrifty.cli.calls import complete_table
 from thrifty.errors import DataError, did_you_mean, raise_all
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def read_feature_table(schema: Schema, path: Path, text_columns: Iterable[str] =
 
 
 def read_labeled_rows(
-    predictor: Predictor, path: Path, target: str, qid: str | None
+    predictor: Predictor, path: Path, target: str, qid: str | None, call: str | None = None
 ) -> ValidationSet:
     """Read features and target for a trained predictor.
 
@@ -105,6 +106,7 @@ def read_labeled_rows(
     task = "regression" if classes is None else "classification"
     task = (predictor.provenance or {}).get("task", task)
     queries = None if qid is None else frame[qid].to_numpy()
+    frame = complete_table(predictor, call, frame)
     return ValidationSet.for_predictor(predictor, task, frame, y, queries)
 
 

@@ -62,7 +62,7 @@ def answer(
     """
     if cap is not None and not cap >= 0:
         raise DataError(f"cap: {cap!r} is not a number of 0 or more")
-    walk = predictor.walk(known)
+    walk = predictor.walk(known, cap)
     while walk.asks:
         wanted = walk.asks if cap is None else _affordable(predictor, walk, cap)
         if not wanted:

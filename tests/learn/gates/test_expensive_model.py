@@ -152,5 +152,6 @@ def test_the_schema_of_a_fitted_model_of_this_library_is_known(half_hard) -> Non
     miser.fit(X, y)
     for model in (miser, miser.predictor_, FrozenEstimator(miser)):
         assert schema_of(as_call(model)) == miser.schema_
-    assert schema_of(Call("priced", 1.0, fn=miser)) is None
+    assert schema_of(Call("priced", 1.0, fn=miser)) == miser.schema_
+    assert schema_of(Call("needy", needs=[0], fn=miser)) is None
     assert schema_of(as_call(RandomForestClassifier(3).fit(X, y))) is None
