@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from thrifty.cli.console import progress, show_json, show_settings, show_table
+from thrifty.cli.console import show_json, show_settings, show_table
+from thrifty.cli.fit_progress import step
 from thrifty.cli.options import (
     JSON,
     TrainingOptions,
@@ -30,7 +31,7 @@ def check(options: TrainingOptions, budget: float | None, cap: float | None, as_
     codes, and trains on small samples to estimate how long the full run would take. Writes nothing.
     """
     data = read_training_data(options)
-    with progress("training on small samples"):
+    with step("training on small samples"):
         import numpy as np
 
         from thrifty.frontier.fit_budget import split_table

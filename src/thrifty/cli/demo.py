@@ -26,9 +26,9 @@ LEAST_QUESTIONS = 4
 def demo(output: Path) -> None:
     """Run a short tour on a built-in data set.
 
-    Heart disease, 920 patients, with published prices: a clinic has 30 Canadian dollars per patient,
-    all tests cost 324. Runs the commands that you would run: check, fit, curve, predict and ask. All
-    files are written to a folder, so that you can go on from there.
+    Heart disease, 920 patients, with published prices: all tests cost 324 Canadian dollars, and a
+    clinic has 30 per patient. Runs the commands that you would run: check, fit, curve, predict and
+    ask. All files are written to a folder, so that you can go on from there.
     """
     output.mkdir(parents=True, exist_ok=True)
     click.echo(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from thrifty.cli.console import progress, show_fit, show_json
+from thrifty.cli.console import show_fit, show_json
+from thrifty.cli.fit_progress import learner_progress
 from thrifty.cli.options import (
     JSON,
     OUTPUT_MODEL,
@@ -70,7 +71,7 @@ def fit(
         raise click.UsageError("--confidence and --no-confidence need --budget.")
     check_outputs([output, report], [options.table, options.prices])
     data = read_training_data(options)
-    with progress("training"):
+    with learner_progress():
         from thrifty.frontier import fit_budget
         from thrifty.report import fit_facts, render_page, write_page
 

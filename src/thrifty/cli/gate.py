@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from thrifty.cli.calls import load_expensive
-from thrifty.cli.console import progress, show_json, show_table
+from thrifty.cli.console import show_json, show_table
+from thrifty.cli.fit_progress import step
 from thrifty.cli.options import (
     FILE,
     JSON,
@@ -83,7 +84,7 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
         if given["needs"]:
             raise click.UsageError("--need: a model file knows its columns; omit it.")
         expensive = load_expensive(path, "--expensive")
-    with progress("training"):
+    with step("training the gate"):
         from thrifty.cli.tables import read_training_table
         from thrifty.frontier.fit_gate import fit_gate
         from thrifty.learn import Call, GatedClassifier
