@@ -119,7 +119,7 @@ def test_no_row_is_sent_if_none_needs_it(gate, frame, remote, monkeypatch) -> No
 
 
 def test_without_a_server_the_ways_are_named(gate) -> None:
-    with pytest.raises(DataError, match="--call URL"):
+    with pytest.raises(DataError, match="URL or a predictor"):
         connect(gate.predictor_)
     assert stored_url(gate.predictor_) is None
     predictor = connect(gate.predictor_, "http://localhost:9/")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from thrifty.errors import DataError
+
 if TYPE_CHECKING:
     from thrifty.bundle import Predictor
 
@@ -14,8 +16,7 @@ __all__ = ["CALL", "complete_table", "connect_model", "load_expensive"]
 
 CALL = click.option(
     "--call", metavar="URL|FILE",
-    help="Expensive model of a gate that does not contain it: a server, or a model file; by "
-    "default the server that the gate was trained with.",
+    help="Expensive model of a gate that does not contain it: a server, or a model file.",
 )  # fmt: skip
 
 
@@ -35,30 +36,30 @@ def load_expensive(path: Path, option: str) -> Predictor:
 
 
 def connect_model(predictor: Predictor, call: str | None) -> Predictor:
-    """Return the predictor with its calls made by the model of --call, or the server of its file.
+    """Return the predictor with its calls made by the model of --call; as it is without one."""
+    if call is None:
+        return predictor
+    from thrifty.serve.calls import connect
 
-    Says on stderr where examples will be sent, if that is a server that the file names.
-    """
-    from thrifty.serve.calls import connect, stored_url
-
-    if call is not None:
-        target: Any = call if "://" in call else load_expensive(Path(call), "--call")
-        connected = connect(predictor, target)
-        if connected is predictor:
-            raise click.UsageError("--call: this model makes no calls; omit it.")
-        return connected
-    url = stored_url(predictor)
-    if url is not None:
-        click.echo(f"examples that need the expensive model are sent to {url}", err=True)
-    return connect(predictor)
+    target: Any = call if "://" in call else load_expensive(Path(call), "--call")
+    connected = connect(predictor, target)
+    if connected is predictor:
+        raise click.UsageError("--call: this model makes no calls; omit it.")
+    return connected
 
 
 def complete_table(predictor: Predictor, call: str | None, table: Any) -> Any:
     """Return a table with the results of all calls that its rows need.
 
-    Those that it has already are used as they are, and nothing is sent.
+    Those that it has already are used as they are, and nothing is sent. Rows go only to a server
+    that the user names: a model file may come from anyone.
+
+    Raises
+    ------
+    DataError
+        If there are neither results nor a model to call; the message says what to do.
     """
-    from thrifty.serve.calls import result_columns
+    from thrifty.serve.calls import result_columns, stored_url
 
     columns = result_columns(predictor)
     if set(columns) <= set(table.columns):
@@ -66,4 +67,12 @@ def complete_table(predictor: Predictor, call: str | None, table: Any) -> Any:
             raise click.UsageError("--call: no row of this table needs a call; omit it.")
         return table
     caller = connect_model(predictor, call).caller
-    return table if caller is None else caller.complete(table)
+    if caller is None:
+        url = stored_url(predictor)
+        raise DataError(
+            "this gate sends some rows to an expensive model that is not in its file. Say which "
+            f"server to call, --call {url or 'URL'}{', as in training' if url else ''}; or which "
+            "model file, --call FILE; or add its class probabilities to the table, as the columns "
+            f"{', '.join(map(repr, columns))}"
+        )
+    return caller.complete(table)

@@ -68,9 +68,8 @@ def connect(predictor: Predictor, target: str | Predictor | None = None) -> Pred
             columns = ", ".join(map(repr, result_columns(predictor)))
             raise DataError(
                 "this model calls an expensive model that is not in its file, and the file names "
-                f"no server. Add its class probabilities to the table, as the columns {columns}, "
-                "or say which model to call, by its URL or its file: --call URL|FILE, in Python "
-                "thrifty.serve.connect(predictor, ...)"
+                "no server. Pass its URL or a predictor as target, or add its class probabilities "
+                f"to the table, as the columns {columns}"
             )
         return predictor.connect(ModelCall(predictor, result, Endpoint(url, trusted=False)))
     called = Endpoint(target) if isinstance(target, str) else target
