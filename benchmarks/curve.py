@@ -135,8 +135,7 @@ def main():
     draw(BUDGETS, curves, RESULTS.parent / "_static" / "curve.svg")
     means = [curve.mean(axis=0) for curve in curves.values()]
     rows = [
-        (f"{budget:.0f}", *(f"{mean[i]:.3f}" for mean in means))
-        for i, budget in enumerate(BUDGETS)
+        (f"{budget:.0f}", *(f"{mean[i]:.3f}" for mean in means)) for i, budget in enumerate(BUDGETS)
     ]
     report("curve", ("budget (CAD)", *curves), rows)
 
