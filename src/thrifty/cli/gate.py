@@ -129,7 +129,7 @@ def _facts(found: GateFit) -> dict[str, Any]:
 
 def _show(result: dict[str, Any]) -> None:
     """Print whether the gate pays, and what each way to predict costs and gets right."""
-    from thrifty.costs.money import money
+    from thrifty.report.words import format_mean
 
     def difference(of: dict[str, float]) -> str:
         noise = ", no more than noise" if of["low"] <= 0 <= of["high"] else ""
@@ -137,16 +137,17 @@ def _show(result: dict[str, Any]) -> None:
         return f"{of['mean']:+.4f} ({interval})"
 
     unit, full = result["unit"], result["all_sent"]["bill"]["mean"]
-    saving, saved = result["saving"]["mean"], "saves "
-    saved += money(round(saving, 4), unit) + (f" ({saving / full:.1%})" if full else "")
+    saving = result["saving"]["mean"]
+    amount = f"{format_mean(abs(saving))} {unit}".rstrip()
+    amount += f" ({abs(saving) / full:.1%})" if full else ""
+    saved = f"saves {amount} per example" if saving >= 0 else f"costs {amount} more per example"
     lost, gained = difference(result["accuracy_loss"]), difference(result["accuracy_gain"])
     click.echo({
-        "pays": f"The gate {saved} per example compared with sending every row. Accuracy lost by "
-        f"that: {lost}.",
-        "saves nothing": f"The gate does not pay: it {saved} per example, which is nothing, or "
-        "hardly anything. Send every row, or try a smaller --share or --budget.",
+        "pays": f"The gate {saved} compared with sending every row. Accuracy lost by that: {lost}.",
+        "saves nothing": f"The gate does not pay: compared with sending every row it {saved}. Send "
+        "every row, or try a smaller --share or --budget.",
         "sends nothing": "The gate does not pay: it sends no row. The cheap model alone "
-        f"{saved} per example. Accuracy lost by that: {lost}.",
+        f"{saved} compared with sending every row. Accuracy lost by that: {lost}.",
         "cheap model suffices": "The gate does not pay: the cheap model alone costs less. Accuracy "
         f"gained by sending rows: {gained}.",
     }[result["verdict"]])  # fmt: skip
@@ -157,7 +158,15 @@ def _show(result: dict[str, Any]) -> None:
     for key, name in names.items():
         bill, accuracy = result[key]["bill"], result[key]["accuracy"]
         rows.append([
-            name, money(bill["mean"]), f"{money(max(bill['low'], 0.0))} to {money(bill['high'])}",
+            name, format_mean(bill["mean"]),
+            f"{format_mean(max(bill['low'], 0.0))} to {format_mean(bill['high'])}",
             f"{accuracy['mean']:.4f}", f"{accuracy['low']:.4f} to {accuracy['high']:.4f}",
         ])  # fmt: skip
-    show_table(["", f"mean bill\n({unit})" if unit else "mean bill", "", "accuracy", ""], rows)
+    columns = [
+        "",
+        f"mean bill\n({unit})" if unit else "mean bill",
+        "interval",
+        "accuracy",
+        "interval",
+    ]
+    show_table(columns, rows)
