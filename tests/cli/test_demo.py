@@ -62,7 +62,8 @@ def test_a_folder_that_is_a_file_exits_with_2(run, folder) -> None:
 
 
 def test_a_command_that_fails_ends_the_tour(run, folder, monkeypatch) -> None:
-    monkeypatch.setattr("thrifty.cli.demo.BUDGET", -1)
+    files = {"heart.csv": "age,disease\n" + "1,no\n" * 20, "heart-prices.csv": "feature\n"}
+    monkeypatch.setattr("thrifty.data.heart_files", lambda: files)
     result = run("demo", "-o", "tour")
-    assert result.exit_code != 0
-    assert "$ thrifty fit" not in result.stdout
+    assert result.exit_code == 3
+    assert "$ thrifty check" in result.stdout and "$ thrifty fit" not in result.stdout

@@ -118,6 +118,15 @@ def test_no_row_is_sent_if_none_needs_it(gate, frame, remote, monkeypatch) -> No
     assert len(connected.predict(kept)) == len(kept) > 0
 
 
+def test_the_server_of_the_file_gets_no_credentials(gate, monkeypatch) -> None:
+    monkeypatch.setenv("THRIFTY_CALL_TOKEN", "t0ken")
+    predictor = gate.predictor_.connect(None)  # a copy
+    predictor.provenance = {"call": {"name": "remote", "url": "http://127.0.0.1:9/"}}
+    assert stored_url(predictor) == "http://127.0.0.1:9/"
+    assert "Authorization" not in connect(predictor).caller._target._headers
+    assert "Authorization" in connect(predictor, "http://127.0.0.1:9/").caller._target._headers
+
+
 def test_without_a_server_the_ways_are_named(gate) -> None:
     with pytest.raises(DataError, match="URL or a predictor"):
         connect(gate.predictor_)
