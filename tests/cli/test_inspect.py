@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, LadderClassifier
+from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, LadderClassifier, Prices
 
 
 def test_the_contents_are_printed(run, model) -> None:
@@ -41,10 +41,12 @@ def test_no_model_is_built(run, model, monkeypatch) -> None:
 
 def test_a_model_without_names_and_classes_is_shown(run, folder) -> None:
     X = np.linspace(0, 1, 100).reshape(-1, 2)
-    GreedyMiserRegressor(n_estimators=2).fit(X, X[:, 0]).save("m.thrifty")
+    prices = Prices(evaluation=0.25)
+    GreedyMiserRegressor(prices, n_estimators=2).fit(X, X[:, 0]).save("m.thrifty")
     result = run("inspect", "m.thrifty")
     assert result.exit_code == 0
     assert "predicts: values" in result.stdout
+    assert "price of an evaluation: 0.25" in result.stdout
     assert json.loads(run("inspect", "m.thrifty", "--json").stdout)["classes"] is None
 
 
