@@ -62,7 +62,11 @@ def test_the_wheel_has_every_kernel_and_its_source(wheel: Path) -> None:
     compiled = [name for name in names if name.endswith((".so", ".pyd"))]
     kernels = {name.removeprefix("thrifty/kernels/").split(".")[0] for name in compiled}
     assert kernels - {"products_avx2"} == {*COMPILED, "_cython"}
-    assert {"thrifty/py.typed", "thrifty/report/templates/report.html"} <= set(names)
+    shipped = {"thrifty/py.typed", "thrifty/report/templates/report.html"}
+    shipped |= {
+        f"thrifty/data/files/{name}" for name in ("heart.csv", "heart-prices.csv", "README.md")
+    }
+    assert shipped <= set(names)
     assert {f"thrifty/kernels/{name}.py" for name in COMPILED} <= set(names)
     assert not [name for name in names if name.endswith(".c")]
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         blend,
         choose,
         compare,
+        progress,
         trace,
     )
     from thrifty.kernels.threads import threads
@@ -134,6 +135,7 @@ __all__ = [
     "compare",
     "describe",
     "load",
+    "progress",
     "short_circuit",
     "threads",
     "trace",
@@ -194,6 +196,7 @@ _HOMES = {
     "compare": "thrifty.frontier",
     "describe": "thrifty.bundle",
     "load": "thrifty.bundle",
+    "progress": "thrifty.frontier",
     "short_circuit": "thrifty.learn.short_circuit",
     "threads": "thrifty.kernels.threads",
     "trace": "thrifty.frontier",

@@ -373,3 +373,19 @@ INVALID = [
 def test_an_invalid_plain_form_is_refused(plain):
     with pytest.raises(BundleError):
         Schema.build(plain)
+
+
+def test_a_column_that_stands_for_a_call_is_in_no_table():
+    named = Schema((Column("a"), Column("call", is_call=True)), named=True)
+    np.testing.assert_array_equal(named.encode({"a": [1, 2]}), [[1.0, np.nan], [2.0, np.nan]])
+    unnamed = Schema((Column(0), Column(1, is_call=True)), named=False)
+    np.testing.assert_array_equal(unnamed.encode(np.array([[3.0]])), [[3.0, np.nan]])
+    with pytest.raises(DataError, match="2 features, but Thrifty is expecting 1"):
+        unnamed.encode(np.zeros((1, 2)))
+    assert Schema.build(named.plain()) == named and named.calls == {1}
+    assert named.present_in(named.encode({"a": [1, 2]})) == named
+    for damage in ({"call": False}, {"call": 1}, {"call": None}, {"categories": ["x"]}):
+        plain = named.plain()
+        plain["columns"][1].update(damage)
+        with pytest.raises(BundleError, match="'call'"):
+            Schema.build(plain)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 
-from thrifty import GreedyMiserRegressor, Prices
+from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, LadderClassifier, Prices
 
 
 def test_the_contents_are_printed(run, model) -> None:
     result = run("inspect", model)
     assert result.exit_code == 0
-    for words in ("forest", "predicts: no, yes", "CAD 11.50 for all 4 features", "budget: 20.0",
+    for words in ("forest", "predicts: no, yes", "CAD 11.50 for all 4 features", "budget: 20\n",
                   "blood (2.00 shared)", "2 categories", "penalty"):  # fmt: skip
         assert words in result.stdout
 
@@ -40,10 +41,12 @@ def test_no_model_is_built(run, model, monkeypatch) -> None:
 
 def test_a_model_without_names_and_classes_is_shown(run, folder) -> None:
     X = np.linspace(0, 1, 100).reshape(-1, 2)
-    GreedyMiserRegressor(n_estimators=2).fit(X, X[:, 0]).save("m.thrifty")
+    prices = Prices(evaluation=0.25)
+    GreedyMiserRegressor(prices, n_estimators=2).fit(X, X[:, 0]).save("m.thrifty")
     result = run("inspect", "m.thrifty")
     assert result.exit_code == 0
     assert "predicts: values" in result.stdout
+    assert "price of an evaluation: 0.25" in result.stdout
     assert json.loads(run("inspect", "m.thrifty", "--json").stdout)["classes"] is None
 
 
@@ -67,3 +70,25 @@ def test_precedence_panels_delays_and_currencies_are_shown(run, folder) -> None:
     contents = json.loads(run("inspect", "s.thrifty", "--json").stdout)
     assert contents["requires"] == {"1": [0]}
     assert contents["currencies"] == {"ms": {"full": 7.0}}
+
+
+def test_a_summary_is_short_and_json_has_the_arrays(run, folder, frame) -> None:
+    model = LadderClassifier(effort="fast", random_state=0)
+    model.fit(frame.drop(columns="ill"), frame["ill"]).save("m.thrifty")
+    printed = run("inspect", "m.thrifty").stdout
+    assert max(map(len, printed.splitlines())) < 120
+    assert re.search(
+        r"m.thrifty: \w+, [\d.]+ [kM]B \(format 1, \d+ arrays with [\d,]+ entries\)", printed
+    )
+    arrays = json.loads(run("inspect", "m.thrifty", "--json").stdout)["arrays"]
+    assert len(arrays) > 5 and not any(name in printed for name in arrays)
+
+
+def test_a_call_is_marked_and_long_lists_are_cut(run, model, folder, frame) -> None:
+    gate = ("gate", "table.csv", "--target", "ill", "--family", "leaves", "--price", "9")
+    assert run(*gate, "--expensive", model, "--name", "doctor", "-o", "g.thrifty").exit_code == 0
+    printed = run("inspect", "g.thrifty").stdout
+    assert re.search(r"doctor +call +9.00", printed) and "call: name doctor" in printed
+    X = frame[["age"]].assign(age=range(240))
+    GreedyMiserClassifier(n_estimators=1).fit(X, np.arange(240) // 8).save("many.thrifty")
+    assert "18, 19 and 10 more" in run("inspect", "many.thrifty").stdout

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from thrifty.data import Table, breast_cancer, diabetes, digits, wine
+from thrifty.data import Table, breast_cancer, diabetes, digits, heart, heart_files, wine
 
 SHIPPED = [breast_cancer, diabetes, digits, wine]
 
@@ -74,3 +74,25 @@ def test_a_row_of_pixels_is_visited_once() -> None:
 def test_wine_preparations_are_shared() -> None:
     assert bill(wine(), "hue", "color_intensity") == 5.0
     assert bill(wine(), "ash", "hue") == 14.0
+
+
+def test_heart_has_the_published_prices() -> None:
+    table = heart()
+    assert table.X.shape == (920, 13) and sorted(set(table.y)) == ["no", "yes"]
+    assert (table.y == "yes").sum() == 509
+    assert "Turney (1995)" in table.note and "CC BY 4.0" in table.note
+    # First of its group, and later ones: 7.27 and 3.10 of 5.20 for the blood, and so on.
+    assert bill(table, "age") == 1.0
+    assert bill(table, "chol") == 7.27 and bill(table, "fbs") == 5.2
+    assert bill(table, "chol", "fbs") == pytest.approx(10.37)
+    assert bill(table, "thal") == 102.9 and bill(table, "thal", "thalach") == 103.9
+    assert bill(table, "exang") == 87.3 and bill(table, "exang", "oldpeak", "slope") == 89.3
+    assert bill(table, "restecg", "ca") == pytest.approx(116.4)
+
+
+def test_the_files_of_heart_are_the_table() -> None:
+    files = heart_files()
+    assert set(files) == {"heart.csv", "heart-prices.csv"}
+    header, *rows = files["heart.csv"].splitlines()
+    assert header.split(",") == [*heart().X.columns, "disease"] and len(rows) == 920
+    assert not (heart().X[["chol", "trestbps"]] == 0).any(axis=None)  # missing, not zero

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thrifty import Call, GatedClassifier, LeavesFamily
-from thrifty.frontier.fit_gate import fit_gate
+from thrifty.frontier.fit_gate import GateFit, GateResult, fit_gate
 
 
 @pytest.fixture
@@ -28,15 +28,43 @@ def test_a_gate_is_measured_on_rows_of_its_own(table) -> None:
     result = fit_gate(X, y, model=model, random_state=1)
     assert result.rows == {"train": 300, "validation": 100, "test": 100}
     assert result.model is model and result.predictor is model.predictor_
-    assert result.expensive_accuracy == 1.0 and result.expensive_bill == 5.0
-    assert 0.8 < result.accuracy <= 1.0
-    assert 0.0 < result.sent < 0.6 and result.bill < result.expensive_bill
-    # The training rows, then all test rows, then those that are sent.
-    assert [len(rows) for rows in seen] == [300, 100, round(100 * result.sent)]
+    assert result.all_sent.accuracy.mean == 1.0 and result.all_sent.bill == (5.0, 5.0, 5.0)
+    assert 0.8 < result.gated.accuracy.mean <= 1.0
+    assert 0.9 < result.gated.accuracy.low < result.gated.accuracy.mean
+    assert 0.0 < result.sent < 0.6 and result.saving.low > 0
+    assert result.saving.mean == pytest.approx(5.0 - result.gated.bill.mean)
+    assert result.none_sent.bill.mean < result.gated.bill.mean
+    assert result.loss.mean == pytest.approx(1.0 - result.gated.accuracy.mean)
+    # The training rows, then the test rows that are sent, then all test rows.
+    assert [len(rows) for rows in seen] == [300, round(100 * result.sent), 100]
 
 
 def test_without_a_model_there_is_a_default(table) -> None:
     X, y = table
     result = fit_gate(X, y)
     assert isinstance(result.model, GatedClassifier)
-    assert result.accuracy > 0.85
+    assert result.gated.accuracy.mean > 0.85
+
+
+@pytest.mark.parametrize(
+    ("sent", "gated", "hits", "verdict"),
+    [
+        (0.3, 2.0, 0.9, "pays"),
+        (0.3, 4.9, 0.9, "saves nothing"),  # for certain, but hardly anything
+        (1.0, 5.0, 0.9, "saves nothing"),
+        (0.3, 2.0, 0.61, "cheap model suffices"),
+        (0.0, 1.0, 0.6, "sends nothing"),
+    ],
+)
+def test_a_gate_pays_if_it_saves_and_is_better_than_the_cheap_model(
+    sent, gated, hits, verdict
+) -> None:
+    def result(bill, share):
+        return GateResult(np.full(100, bill), np.arange(100) < 100 * share)
+
+    found = GateFit(None, {}, sent, result(gated, hits), result(5.0, 0.95), result(1.0, 0.6))
+    assert found.verdict == verdict
+
+
+def test_a_single_row_has_no_interval() -> None:
+    assert GateResult(np.array([3.0]), np.array([True])).bill == (3.0, -np.inf, np.inf)

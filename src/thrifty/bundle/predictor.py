@@ -10,7 +10,7 @@ import copy
 import os
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,7 @@ from thrifty.costs.bound import BoundPrices
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen
 
-__all__ = ["Predictor", "build_classes", "dearest_path", "plain_classes", "read_classes"]
+__all__ = ["Caller", "Predictor", "build_classes", "dearest_path", "plain_classes", "read_classes"]
 
 # The types of class labels that a model file can hold, by their names there.
 LABEL_TYPES: dict[str, type[np.generic]] = {
@@ -32,6 +32,19 @@ LABEL_TYPES: dict[str, type[np.generic]] = {
     "float": np.float64,
     "str": np.str_,
 }
+
+
+class Caller(Protocol):
+    """Makes the calls of a model whose expensive part is not in its file."""
+
+    columns: frozenset[int]
+    """Columns of the schema that hold the results."""
+
+    def answer(self, values: Mapping[Any, Any]) -> dict[int, float]:
+        """Make the call for one example, whose values are by name; NaN if it fails."""
+
+    def complete(self, table: Any) -> Any:
+        """Return a table with the columns of the results, by calls for the rows that need them."""
 
 
 class Predictor:
@@ -76,6 +89,9 @@ class Predictor:
     array([1., 1.])
     """
 
+    caller: Caller | None = None
+    """Makes the calls that the model needs; see `connect`. A model file does not keep it."""
+
     def __init__(
         self,
         model: Frozen,
@@ -115,8 +131,12 @@ class Predictor:
         return self.model.support
 
     def encode(self, X: Any) -> NDArray[Any]:
-        """Encode a table as the model reads it; columns that it never reads may be missing."""
-        return self.schema.encode(X, self.reads)
+        """Encode a table as the model reads it, after making the calls whose results it lacks.
+
+        Columns that the model never reads may be missing.
+        """
+        table = X if self.caller is None else self.caller.complete(X)
+        return self.schema.encode(table, self.reads)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the label of each row, or its value."""
@@ -151,7 +171,7 @@ class Predictor:
 
     def bills(self, X: Any) -> dict[str, NDArray[np.float64]]:
         """Compute what each row pays in each currency, by name, the main one first."""
-        encoded = self.schema.encode(X)
+        encoded = self.encode(X)
         used, evaluations = self.model.used(encoded), self.model.evaluations(encoded)
         currencies = self.prices.currencies.items()
         return {name: prices.bill(used, evaluations) for name, prices in currencies}
@@ -164,7 +184,7 @@ class Predictor:
         DataError
             If the prices have no delays.
         """
-        return latencies(self.model, self.prices, self.schema.encode(X))
+        return latencies(self.model, self.prices, self.encode(X))
 
     def with_prices(self, prices: BoundPrices) -> Self:
         """Return the same predictor with other prices of the same columns."""
@@ -172,9 +192,18 @@ class Predictor:
         other.prices = prices
         return other
 
-    def walk(self, known: Mapping[Any, Any] | None = None) -> NamedWalk:
-        """Start the walk of one example; the values in `known` are free of charge."""
-        return NamedWalk(self, known)
+    def walk(self, known: Mapping[Any, Any] | None = None, cap: float | None = None) -> NamedWalk:
+        """Start the walk of one example; the values in `known` are free of charge.
+
+        With a `cap`, calls that the predictor makes itself stay within it.
+        """
+        return NamedWalk(self, known, cap)
+
+    def connect(self, caller: Caller) -> Self:
+        """Return the same predictor, with calls made by `caller`; see `thrifty.serve.connect`."""
+        other = copy.copy(self)
+        other.caller = caller
+        return other
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the predictor to a model file; see `thrifty.bundle.save`."""
@@ -193,7 +222,9 @@ class Predictor:
             "provenance": self.provenance,
             "evidence": self.evidence,
         }
-        return Predictor(**{**parts, **changes})
+        other = Predictor(**{**parts, **changes})
+        other.caller = self.caller
+        return other
 
     @cached_property
     def labels(self) -> list[Any] | None:

@@ -11,7 +11,7 @@ import math
 import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,15 @@ class Column:
     other : label or None
         The category that stands for every label that is not listed; None if there is none, and such
         a label counts as missing.
+    is_call : bool
+        Whether it stands for a call of a model that is part of the file: an example can buy it, but
+        no table has it.
     """
 
     name: str | int
     categories: tuple[Label, ...] | None = None
     other: Label | None = None
+    is_call: bool = field(default=False, repr=False)
 
 
 class Schema:
@@ -80,6 +84,8 @@ class Schema:
     ----------
     names : tuple of str or int
         Names of the columns; their indices in a table without names.
+    calls : frozenset of int
+        Indices of the columns that stand for calls.
 
     Examples
     --------
@@ -98,6 +104,7 @@ class Schema:
         self.columns = tuple(columns)
         self.named = named
         self.names = tuple(column.name for column in self.columns)
+        self.calls = frozenset(j for j, column in enumerate(self.columns) if column.is_call)
         self._index = {name: j for j, name in enumerate(self.names)}
         # Code of each label, for every column of categories.
         self._codes: list[dict[Label, float] | None] = [
@@ -147,7 +154,8 @@ class Schema:
 
         If both tables have names, the columns may be in any order and extra ones are ignored. A
         category that training never saw becomes missing, with one warning that lists them all; if
-        the column has a category for all others, it becomes that.
+        the column has a category for all others, it becomes that. Columns that stand for calls are
+        not in the table; they are NaN.
 
         Parameters
         ----------
@@ -163,23 +171,25 @@ class Schema:
         """
         read = Table.read(table)
         names = read.names if self.named else None
-        if names is None and len(read.columns) != len(self):
+        expected = [name for j, name in enumerate(self.names) if j not in self.calls]
+        if names is None and len(read.columns) != len(expected):
             raise DataError(
                 f"table: X has {len(read.columns)} features, but Thrifty is expecting "
-                f"{len(self)} features as input"
+                f"{len(expected)} features as input"
             )
-        if read.block is not None and self._all_numbers:
+        if read.block is not None and self._all_numbers and not self.calls:
             dtype = np.float32 if read.block.dtype == np.float32 else np.float64
             X = np.ascontiguousarray(read.block, dtype=dtype)
             if np.isinf(X).any():
                 _each_column(self.names, lambda j: check_finite(X[:, j]))
             return X
-        given: dict[Any, Any] = dict(zip(names or self.names, read.columns, strict=True))
+        given: dict[Any, Any] = dict(zip(names or expected, read.columns, strict=True))
         unknown: Unknown = {}
 
         def encode_column(j: int) -> NDArray[Any]:
             name = self.names[j]
-            if name not in given and reads is not None and not reads[j]:
+            unread = name not in given and reads is not None and not reads[j]
+            if j in self.calls or unread:
                 return np.full(read.rows, np.nan)
             if name not in given:
                 raise DataError(f"is missing from the table{did_you_mean(name, given)}")
@@ -224,7 +234,7 @@ class Schema:
         """
         Table.read(X)  # refuses a table without rows
         empty = np.flatnonzero(np.isnan(X).all(axis=0))
-        problems = [f"column {self.names[j]!r} {NO_VALUES}" for j in empty]
+        problems = [f"column {self.names[j]!r} {NO_VALUES}" for j in empty if j not in self.calls]
         raise_all(DataError, "table", problems)
         columns = []
         for column, values in zip(self.columns, X.T, strict=True):
@@ -349,6 +359,7 @@ class Schema:
         """Return what a model file keeps."""
         columns: list[dict[str, Any]] = [
             {"name": column.name, "categories": column.categories and list(column.categories)}
+            | ({"call": True} if column.is_call else {})
             for column in self.columns
         ]
         for entry, column in zip(columns, self.columns, strict=True):
@@ -372,9 +383,12 @@ class Schema:
             raise BundleError("the schema must say if it is named, and list at least one column")
         columns = []
         for entry in listed:
-            if not isinstance(entry, dict) or entry.keys() - {"other"} != {"name", "categories"}:
+            known = {"name", "categories"}
+            if not isinstance(entry, dict) or entry.keys() - {"call", "other"} != known:
                 raise BundleError("a column of the schema must have a name and categories")
             name, labels = entry["name"], entry["categories"]
+            if entry.get("call", True) is not True or ("call" in entry and labels is not None):
+                raise BundleError(f"column {name!r} must say 'call': true, or nothing about it")
             if labels is not None:
                 if not isinstance(labels, list) or not 1 <= len(labels) <= MAX_CATEGORIES:
                     raise BundleError(f"column {name!r} must have 1 to {MAX_CATEGORIES} categories")
@@ -383,7 +397,7 @@ class Schema:
             other = entry.get("other")
             if "other" in entry and (labels is None or not is_label(other) or other not in labels):
                 raise BundleError(f"'other' of column {name!r} is not one of its categories")
-            columns.append(Column(name, labels and tuple(labels), other))
+            columns.append(Column(name, labels and tuple(labels), other, "call" in entry))
         names = [column.name for column in columns]
         if not named and names != list(range(len(names))):
             raise BundleError("the columns of a schema without names must be 0, 1, 2, ...")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from thrifty.bundle.latency import Quotes, next_round, walk_rounds
 from thrifty.bundle.reason import ENDS, Reason, explain
 from thrifty.bundle.receipt import Purchase, Receipt, Why
+from thrifty.costs.money import money
 from thrifty.errors import DataError, raise_all
 from thrifty.model.motive import Motive
 
@@ -26,6 +27,8 @@ __all__ = ["NamedWalk"]
 
 # Why a caller may stop a walk.
 STOPS = ("stopped", "cap", "budget", "source_failed")
+# The value of a column that stands for a call of a model in the file: one call.
+CALLED = 1
 
 
 class NamedWalk:
@@ -36,9 +39,15 @@ class NamedWalk:
     predictor : Predictor
     known : mapping, optional
         Values known beforehand, by feature; they are free of charge.
+    cap : float, optional
+        Calls that the predictor makes itself are made only if the bill stays within the cap;
+        otherwise the walk stops there.
 
     Notes
     -----
+    Calls of an expensive model that is part of the predictor, or that it is connected to, are made
+    and paid for as soon as the walk needs them; they are never among the features wanted.
+
     A walk is deterministic. ``walk = predictor.walk(old.known)``, ``walk.tell(old.told)`` and
     ``walk.skip(feature)`` for each of ``old.skipped`` restore the state of `old`.
 
@@ -70,9 +79,18 @@ class NamedWalk:
     total     CAD 1.00  the laboratory is closed
     """
 
-    def __init__(self, predictor: Predictor, known: Mapping[Any, Any] | None = None) -> None:
+    def __init__(
+        self,
+        predictor: Predictor,
+        known: Mapping[Any, Any] | None = None,
+        cap: float | None = None,
+    ) -> None:
         self._predictor = predictor
+        self._cap, self._caller = cap, predictor.caller
         self._schema = predictor.schema
+        self._calls = self._schema.calls  # columns that are bought by calls made from here
+        if self._caller is not None:
+            self._calls |= self._caller.columns
         self._prices = predictor.prices
         self._labels = predictor.labels
         self._raw: dict[int, Any] = {}  # values as they were passed, in order of arrival
@@ -86,10 +104,9 @@ class NamedWalk:
         self._quotes = Quotes(predictor.prices, self._paid, self._free)
         self._model = predictor.model
         self._walk = self._model.walk(self._quotes.__getitem__)
-        if known:
-            fresh = self._new_values(known)
-            self._free.update(fresh)
-            self._advance(fresh)
+        fresh = self._new_values(known or {})
+        self._free.update(fresh)
+        self._advance(fresh)
 
     @property
     def asks(self) -> tuple[str | int, ...]:
@@ -119,7 +136,7 @@ class NamedWalk:
         """Return these features and all that has to be bought for them."""
         wanted = frozenset(self._schema.index(feature) for feature in features)
         if self._prices.structure is not None:
-            wanted |= self._prices.structure.closed(wanted, self._free)
+            wanted |= self._prices.structure.closure(wanted, self._free)
         return tuple(self._schema.names[j] for j in sorted(wanted))
 
     @property
@@ -256,7 +273,7 @@ class NamedWalk:
                 evaluations = self._predictor.model.most_evaluations
         bought = frozenset([*self._paid, *new])
         if self._prices.structure is not None:
-            bought |= self._prices.structure.closed(bought, self._free)
+            bought |= self._prices.structure.closure(bought, self._free)
         return self._bill(bought, evaluations, along=False)
 
     @property
@@ -370,6 +387,24 @@ class NamedWalk:
         self._encoded.update(fresh)
         if self._stopped is None:
             self._walk.tell(fresh)
+            self._asks = None
+            self._make_calls()
+
+    def _make_calls(self) -> None:
+        """Buy the calls that the model asks for now, as far as they can be made from here."""
+        while self._calls and (wanted := self._walk.asks) and self._calls.issuperset(wanted):
+            names = [self._schema.names[j] for j in wanted]
+            if self._cap is not None and self.largest_bill(names) > self._cap:
+                self.stop(f"cap of {money(self._cap, self._prices.unit)} reached", code="cap")
+                return
+            values: dict[int, Any] = dict.fromkeys(wanted, CALLED)
+            if self._caller is not None and self._caller.columns.issuperset(wanted):
+                values = self._caller.answer(self._by_name(self._raw.keys()))
+            self._raw.update(values)
+            self._encoded.update((j, float(x)) for j, x in values.items())
+            self._paid.update(values)
+            self._quotes.expire(values)
+            self._walk.tell({j: float(x) for j, x in values.items()})
             self._asks = None
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from thrifty.cli.calls import CALL, connect_model
 from thrifty.cli.console import show_json
 from thrifty.cli.options import FILE
 from thrifty.errors import DataError, SourceError
@@ -32,9 +33,10 @@ HELP = """\
 @click.argument("model", type=FILE)
 @click.option("--known", multiple=True, metavar="NAME=VALUE",
               help="A value that is known already, free of charge; repeatable.")  # fmt: skip
+@CALL
 @click.option("--json", "as_json", is_flag=True,
               help="Print the result as JSON and the questions on stderr.")  # fmt: skip
-def ask(model: Path, known: tuple[str, ...], as_json: bool) -> None:
+def ask(model: Path, known: tuple[str, ...], call: str | None, as_json: bool) -> None:
     """Predict one example interactively.
 
     Requests one feature at a time, with its price, why it is requested, and the best prediction so
@@ -47,7 +49,7 @@ def ask(model: Path, known: tuple[str, ...], as_json: bool) -> None:
     from thrifty.costs.money import money
     from thrifty.serve import Interview
 
-    predictor = load(model)
+    predictor = connect_model(load(model), call)
     unit = predictor.prices.unit
     interview = Interview(predictor, known)
     click.echo("Type a value, ? if it is missing, or help.", err=as_json)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from thrifty.cli.console import progress, show_json, show_settings, show_table
+from thrifty.cli.console import show_json, show_settings, show_table
+from thrifty.cli.fit_progress import step
 from thrifty.cli.options import (
     JSON,
     TrainingOptions,
@@ -30,18 +31,18 @@ def check(options: TrainingOptions, budget: float | None, cap: float | None, as_
     codes, and trains on small samples to estimate how long the full run would take. Writes nothing.
     """
     data = read_training_data(options)
-    with progress("training on small samples"):
-        import numpy as np
+    import numpy as np
 
-        from thrifty.frontier.fit_budget import split_table
-        from thrifty.frontier.race import forecast
-        from thrifty.frontier.scoring import find_metric
+    from thrifty.frontier.fit_budget import split_table
+    from thrifty.frontier.race import forecast
+    from thrifty.frontier.scoring import find_metric
 
-        parts = split_table(data.table, random_state=options.seed)
-        sets = parts.suited_to(data.learners.values(), data.table)
-        rng = np.random.default_rng(options.seed)
-        prices = data.table.prices
-        validation = None if sets.cross_fitted else sets.validation
+    parts = split_table(data.table, random_state=options.seed)
+    sets = parts.suited_to(data.learners.values(), data.table)
+    rng = np.random.default_rng(options.seed)
+    prices = data.table.prices
+    validation = None if sets.cross_fitted else sets.validation
+    with step("training on small samples"):
         seconds = forecast(data.learners, sets.train, validation, rng)
     plan = {
         "task": data.table.task,

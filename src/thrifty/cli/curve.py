@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import click
 
 from thrifty.cli.console import show_frontier, show_json
 from thrifty.cli.csv_output import to_safe_csv
+from thrifty.cli.fit_progress import learner_progress
 from thrifty.cli.options import (
     JSON,
     OutputFile,
@@ -54,17 +56,20 @@ def curve(
     data = read_training_data(options)
     from thrifty.frontier import trace
 
-    traced = trace(
-        data.learners,
-        data.table,
-        None,
-        groups=data.groups,
-        scoring=options.scoring,
-        resume=resume,
-        n_jobs=jobs,
-        progress=sys.stderr.isatty(),
-        random_state=options.seed,
-    )
+    # Learners in other processes do not report: there the bar counts the learners that are done.
+    in_parallel = jobs is not None and jobs > 1
+    with nullcontext() if in_parallel else learner_progress():
+        traced = trace(
+            data.learners,
+            data.table,
+            None,
+            groups=data.groups,
+            scoring=options.scoring,
+            resume=resume,
+            n_jobs=jobs,
+            progress=in_parallel and sys.stderr.isatty(),
+            random_state=options.seed,
+        )
     if suffix == ".csv":
         write_whole(output, to_safe_csv(traced.frame()).encode("utf-8"))
     else:

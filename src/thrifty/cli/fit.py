@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from thrifty.cli.console import progress, show_fit, show_json
+from thrifty.cli.console import show_fit, show_json
+from thrifty.cli.fit_progress import learner_progress
 from thrifty.cli.options import (
     JSON,
     OUTPUT_MODEL,
@@ -76,7 +77,7 @@ def fit(
     data = read_training_data(options)
     unit = data.table.prices.unit
     budget, cap = name_main(budget, unit), name_main(cap, unit)
-    with progress("training"):
+    with learner_progress():
         from thrifty.frontier import fit_budget
         from thrifty.report import fit_facts, render_page, write_page
 

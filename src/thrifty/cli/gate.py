@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from thrifty.cli.console import progress, show_json
+from thrifty.cli.calls import load_expensive
+from thrifty.cli.console import show_json, show_table
+from thrifty.cli.fit_progress import step
 from thrifty.cli.options import (
     FILE,
     JSON,
@@ -18,6 +20,9 @@ from thrifty.cli.options import (
     finite,
     read_prices,
 )
+
+if TYPE_CHECKING:
+    from thrifty.frontier.fit_gate import GateFit
 
 __all__ = ["gate"]
 
@@ -38,8 +43,7 @@ DEFAULT_SHARE = 0.3
 @click.option("--price", type=AMOUNT, default=0.0, callback=finite,
               help="Price of one call of the expensive model.")  # fmt: skip
 @click.option("--need", "needs", multiple=True, metavar="COL",
-              help="Column that the expensive model needs; repeatable; by default "
-              "all.")  # fmt: skip
+              help="Column that the server needs; repeatable; by default all.")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=30.0,
               show_default=True, metavar="SECONDS",
               help="How long a server may take for a batch of rows.")  # fmt: skip
@@ -50,8 +54,9 @@ DEFAULT_SHARE = 0.3
               help="Largest mean cost per example.")  # fmt: skip
 @click.option("--quality", type=FRACTION, callback=finite, metavar="Q",
               help="Accuracy to reach while sending as few rows as possible.")  # fmt: skip
-@click.option("--penalty", type=AMOUNT, default=0.0, callback=finite, metavar="P",
-              help="Reduction in mean loss that one unit of cost must bring.")  # fmt: skip
+@click.option("--penalty", type=AMOUNT, callback=finite, metavar="P",
+              help="Reduction in mean loss that one unit of cost must bring; by default the best "
+              "of several on the validation set.")  # fmt: skip
 @click.option("--family", type=click.Choice(["boosted", "linear", "leaves"]), default="boosted",
               show_default=True, help="Type of the gate and the cheap model.")  # fmt: skip
 @click.option("--drop", multiple=True, metavar="COL", help="Column to ignore; repeatable.")
@@ -71,15 +76,16 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
     if len(goals) > 1:
         raise click.UsageError("Give one of --share, --budget and --quality.")
     expensive: Any = given["expensive"]
-    is_url, path = expensive.startswith(("http://", "https://")), Path(expensive)
+    is_url, path = "://" in expensive, Path(expensive)
     check_outputs([output], [table, given["prices"], None if is_url else path])
     if target in given["drop"]:
         raise click.UsageError(f"'{target}' is named by --target and by --drop.")
     if not is_url:
-        expensive = _load_expensive(path)
-    with progress("training"):
+        if given["needs"]:
+            raise click.UsageError("--need: a model file knows its columns; omit it.")
+        expensive = load_expensive(path, "--expensive")
+    with step("training the gate"):
         from thrifty.cli.tables import read_training_table
-        from thrifty.costs.money import money
         from thrifty.frontier.fit_gate import fit_gate
         from thrifty.learn import Call, GatedClassifier
 
@@ -87,44 +93,80 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
         prices = read_prices(given["prices"], given["unit"]).without([target, *given["drop"]])
         call = Call(given["name"], given["price"], given["needs"] or None, expensive,
                     timeout=given["timeout"])  # fmt: skip
+        penalty = "auto" if given["penalty"] is None else given["penalty"]
         model = GatedClassifier(
-            call, share=goals.get("share", DEFAULT_SHARE), penalty=given["penalty"],
+            call, share=goals.get("share", DEFAULT_SHARE), penalty=penalty,
             family=given["family"], target=goals or None, prices=prices,
             random_state=given["seed"],
         )  # fmt: skip
         found = fit_gate(X, y, model=model, random_state=given["seed"])
     found.predictor.save(output)
-    result = {
-        "model": str(output),
-        "rows": found.rows,
-        "sent": found.sent,
-        "mean_bill": found.bill,
-        "accuracy": found.accuracy,
-        "expensive_bill": found.expensive_bill,
-        "expensive_accuracy": found.expensive_accuracy,
-        "unit": found.predictor.prices.unit,
-    }
+    result = {"model": str(output), **_facts(found)}
     if as_json:
         show_json(result)
-        return
-    bill, expensive_bill = (
-        money(round(amount, 4), found.predictor.prices.unit)
-        for amount in (found.bill, found.expensive_bill)
-    )
-    click.echo(f"On the test set ({found.rows['test']} rows): {found.sent:.1%} sent, accuracy "
-               f"{found.accuracy:.4f}, mean bill {bill}")  # fmt: skip
-    click.echo(f"All rows sent: accuracy {found.expensive_accuracy:.4f}, mean bill "
-               f"{expensive_bill}")  # fmt: skip
-    click.echo(f"model: {output}")
+    else:
+        _show(result)
+        click.echo(f"model: {output}")
 
 
-def _load_expensive(path: Path) -> Any:
-    """Load a predictor from a model file of Thrifty, LightGBM or XGBoost."""
-    if not path.is_file():
-        raise click.UsageError(f"--expensive: there is no file '{path}' (URLs start with http).")
-    from thrifty.bundle import load
-    from thrifty.learn.adopt import adopt
+def _facts(found: GateFit) -> dict[str, Any]:
+    """Return what a gate does on the test set as plain values."""
+    ways = {"gated": found.gated, "all_sent": found.all_sent, "none_sent": found.none_sent}
+    return {
+        "rows": found.rows,
+        "unit": found.predictor.prices.unit,
+        "verdict": found.verdict,
+        "sent": found.sent,
+        **{
+            name: {"bill": way.bill._asdict(), "accuracy": way.accuracy._asdict()}
+            for name, way in ways.items()
+        },
+        "saving": found.saving._asdict(),
+        "accuracy_loss": found.loss._asdict(),
+        "accuracy_gain": found.gain._asdict(),
+    }
 
-    with open(path, "rb") as file:
-        is_archive = file.read(2) == b"PK"  # our own files are zip archives
-    return load(path) if is_archive else adopt(path)
+
+def _show(result: dict[str, Any]) -> None:
+    """Print whether the gate pays, and what each way to predict costs and gets right."""
+    from thrifty.report.words import format_mean
+
+    def difference(of: dict[str, float]) -> str:
+        noise = ", no more than noise" if of["low"] <= 0 <= of["high"] else ""
+        interval = f"95% interval {of['low']:+.4f} to {of['high']:+.4f}{noise}"
+        return f"{of['mean']:+.4f} ({interval})"
+
+    unit, full = result["unit"], result["all_sent"]["bill"]["mean"]
+    saving = result["saving"]["mean"]
+    amount = f"{format_mean(abs(saving))} {unit}".rstrip()
+    amount += f" ({abs(saving) / full:.1%})" if full else ""
+    saved = f"saves {amount} per example" if saving >= 0 else f"costs {amount} more per example"
+    lost, gained = difference(result["accuracy_loss"]), difference(result["accuracy_gain"])
+    click.echo({
+        "pays": f"The gate {saved} compared with sending every row. Accuracy lost by that: {lost}.",
+        "saves nothing": f"The gate does not pay: compared with sending every row it {saved}. Send "
+        "every row, or try a smaller --share or --budget.",
+        "sends nothing": "The gate does not pay: it sends no row. The cheap model alone "
+        f"{saved} compared with sending every row. Accuracy lost by that: {lost}.",
+        "cheap model suffices": "The gate does not pay: the cheap model alone costs less. Accuracy "
+        f"gained by sending rows: {gained}.",
+    }[result["verdict"]])  # fmt: skip
+    click.echo(f"Test set, {result['rows']['test']} rows, with 95% intervals:")
+    names = {"gated": f"gate, {result['sent']:.1%} sent", "all_sent": "all sent",
+             "none_sent": "none sent"}  # fmt: skip
+    rows = []
+    for key, name in names.items():
+        bill, accuracy = result[key]["bill"], result[key]["accuracy"]
+        rows.append([
+            name, format_mean(bill["mean"]),
+            f"{format_mean(max(bill['low'], 0.0))} to {format_mean(bill['high'])}",
+            f"{accuracy['mean']:.4f}", f"{accuracy['low']:.4f} to {accuracy['high']:.4f}",
+        ])  # fmt: skip
+    columns = [
+        "",
+        f"mean bill\n({unit})" if unit else "mean bill",
+        "interval",
+        "accuracy",
+        "interval",
+    ]
+    show_table(columns, rows)

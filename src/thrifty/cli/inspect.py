@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["inspect"]
 
+# Entries of a list that are shown before "and 12 more".
+MAX_LISTED = 20
+DIGEST = re.compile("[0-9a-f]{64}")
+
 
 @click.command(short_help="Show what a model file contains.")
 @click.argument("model", type=FILE)
@@ -23,7 +28,7 @@ __all__ = ["inspect"]
 def inspect(model: Path, as_json: bool) -> None:
     """Show what a model file contains.
 
-    Reads and checks the header; the model itself is not built.
+    Reads and checks the header; the model itself is not built. --json has all details.
     """
     from thrifty.bundle import Schema, describe
     from thrifty.costs import BoundPrices
@@ -39,6 +44,7 @@ def inspect(model: Path, as_json: bool) -> None:
                 "categories": None if column.categories is None else list(column.categories),
                 "price": float(prices.own[j]),
                 "group": None if group < 0 else prices.group_names[group],
+                **({"call": True} if column.is_call else {}),
             }
         )
     contents = {
@@ -85,25 +91,22 @@ def _structure(prices: BoundPrices) -> dict[str, Any]:
 
 
 def _show(contents: dict[str, Any]) -> None:
-    """Print the contents of a model file for people."""
+    """Print a summary of the contents of a model file for people."""
     from thrifty.costs.money import duration, money
 
-    def pairs(values: dict[str, Any]) -> str:
-        return ", ".join(f"{key} {value}" for key, value in values.items()) or "-"
-
-    features, classes = contents["features"], contents["classes"]
+    features, classes, unit = contents["features"], contents["classes"], contents["unit"]
+    numbers = sum(math.prod(entry["shape"]) for entry in contents["arrays"].values())
     click.echo(
-        f"{contents['file']}: {contents['kind']}, {contents['bytes']} bytes, "
-        f"format {contents['format']}"
+        f"{contents['file']}: {contents['kind']}, {_size(contents['bytes'])} (format "
+        f"{contents['format']}, {len(contents['arrays'])} arrays with {numbers:,} entries)"
     )
-    click.echo(f"predicts: {'values' if classes is None else ', '.join(map(str, classes))}")
-    click.echo(f"knob: {pairs(contents['knob'] or {})}")
-    for name, value in (contents["provenance"] or {}).items():
-        click.echo(f"{name}: {pairs(value) if isinstance(value, dict) else value}")
-    sizes = {name: math.prod(entry["shape"]) for name, entry in contents["arrays"].items()}
-    click.echo(f"arrays: {pairs(sizes)}")
-    full = money(contents["full"], contents["unit"])
-    click.echo(f"prices: {full} for all {len(features)} features")
+    click.echo(f"predicts: {'values' if classes is None else _short(classes)}")
+    for name, value in {"knob": contents["knob"], **(contents["provenance"] or {})}.items():
+        if value is not None:
+            click.echo(f"{name}: {_short(value)}")
+    click.echo(f"prices: {money(contents['full'], unit)} for all {len(features)} features")
+    if contents["evaluation"]:
+        click.echo(f"price of an evaluation: {money(contents['evaluation'], unit)}")
     for name, needed in contents.get("requires", {}).items():
         click.echo(f"{name} requires {', '.join(map(str, needed))}")
     for panel in contents.get("panels", ()):
@@ -112,13 +115,45 @@ def _show(contents: dict[str, Any]) -> None:
         delays = {
             name: duration(d, contents["delay_unit"]) for name, d in contents["delays"].items()
         }
-        click.echo(f"delays: {pairs(delays)}")
+        click.echo(f"delays: {_short(delays)}")
     for name, amounts in contents.get("currencies", {}).items():
         click.echo(f"also: {money(amounts['full'], name)} for all features")
     rows = []
     for feature in features:
         labels, group = feature["categories"], feature["group"]
         kind = "number" if labels is None else f"{len(labels)} categories"
+        kind = "call" if feature.get("call") else kind
         shared = "" if group is None else f"{group} ({money(contents['groups'][group])} shared)"
         rows.append([str(feature["name"]), kind, shared, money(feature["price"])])
     show_table(["feature", "type", "group", "price"], rows, left=3)
+
+
+def _short(value: Any) -> str:
+    """Format a plain value on one line, without digits and entries that nobody reads."""
+    if isinstance(value, dict):
+        text = ", ".join(f"{key} {_short(each)}" for key, each in value.items())
+    elif isinstance(value, list):
+        text = ", ".join(_short(each) for each in value[:MAX_LISTED])
+        text += f" and {len(value) - MAX_LISTED} more" if len(value) > MAX_LISTED else ""
+    elif isinstance(value, float):
+        text = f"{value:.6g}"
+    else:
+        text = str(value)
+        if DIGEST.fullmatch(text):
+            text = f"{text[:12]}..."
+    return text or "-"
+
+
+def _size(n_bytes: int) -> str:
+    """Format a number of bytes.
+
+    Examples
+    --------
+    >>> from thrifty.cli.inspect import _size
+    >>> _size(950), _size(14_500), _size(2_344_240)
+    ('950 bytes', '14.5 kB', '2.3 MB')
+    """
+    for unit, size in (("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.1f} {unit}"
+    return f"{n_bytes} bytes"

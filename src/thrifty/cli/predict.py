@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from thrifty.cli.calls import CALL, complete_table
 from thrifty.cli.console import progress, show_json
 from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs
 from thrifty.files import write_whole
@@ -22,6 +23,7 @@ __all__ = ["predict"]
               help="Column to copy to the output, such as a customer number.")  # fmt: skip
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @click.option("--bill", is_flag=True, help="Add the bill of each row.")
+@CALL
 @JSON
 def predict(
     model: Path,
@@ -30,6 +32,7 @@ def predict(
     id_column: str | None,
     proba: bool,
     bill: bool,
+    call: str | None,
     as_json: bool,
 ) -> None:
     """Predict the rows of a table.
@@ -53,6 +56,7 @@ def predict(
     is_text = id_column is not None and id_column not in predictor.schema.names
     X = read_feature_table(predictor.schema, table, [str(id_column)] if is_text else [])
     ids = {} if id_column is None else {id_column: read_ids(X, id_column, table)}
+    X = complete_table(predictor, call, X)
     with progress("predicting"):
         bills = predictor.bill(X)
         if proba and classes is not None:

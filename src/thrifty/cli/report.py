@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from thrifty.cli.calls import CALL
 from thrifty.cli.console import progress, show_json
 from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs
 
@@ -18,9 +19,16 @@ __all__ = ["report"]
 @click.option("--target", required=True, metavar="COL", help="Column with the target.")
 @click.option("--qid", metavar="COL", help="Column with the query ID, for ranking.")
 @click.option("-o", "--output", required=True, type=OutputFile(), help="HTML page to write.")
+@CALL
 @JSON
 def report(
-    model: Path, table: Path, target: str, qid: str | None, output: Path, as_json: bool
+    model: Path,
+    table: Path,
+    target: str,
+    qid: str | None,
+    output: Path,
+    call: str | None,
+    as_json: bool,
 ) -> None:
     """Write a report about a model on labeled rows.
 
@@ -32,7 +40,7 @@ def report(
     from thrifty.cli.tables import read_labeled_rows
 
     predictor = load(model)
-    rows = read_labeled_rows(predictor, table, target, qid)
+    rows = read_labeled_rows(predictor, table, target, qid, call)
     with progress("evaluating"):
         from thrifty.report import predictor_facts, render_page, write_page
 

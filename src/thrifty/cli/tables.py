@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from thrifty.cli.calls import complete_table
 from thrifty.csv_files import find_format, read_header
 from thrifty.errors import DataError, did_you_mean, raise_all
 
@@ -115,7 +116,7 @@ def read_ids(frame: DataFrame, name: str, path: Path) -> list[Any]:
 
 
 def read_labeled_rows(
-    predictor: Predictor, path: Path, target: str, qid: str | None
+    predictor: Predictor, path: Path, target: str, qid: str | None, call: str | None = None
 ) -> ValidationSet:
     """Read features and target for a trained predictor.
 
@@ -161,6 +162,7 @@ def read_labeled_rows(
     task = "regression" if classes is None else "classification"
     task = (predictor.provenance or {}).get("task", task)
     queries = None if qid is None else frame[qid].to_numpy()
+    frame = complete_table(predictor, call, frame)
     return ValidationSet.for_predictor(predictor, task, frame, y, queries)
 
 

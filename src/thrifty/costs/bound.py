@@ -288,6 +288,23 @@ class BoundPrices:
             also=also,
         )
 
+    def with_column(self, names: tuple[str, ...] | None, price: float) -> Self:
+        """Return prices with one more column at the end, which is in no group.
+
+        It comes at once, and costs nothing in other currencies.
+        """
+        also: dict[str, BoundPrices] = {
+            name: each.with_column(names, 0.0) for name, each in self.also.items()
+        }
+        return replace(
+            self,
+            names=names,
+            own=np.append(self.own, price),
+            group=np.append(self.group, -1),
+            delays=None if self.delays is None else np.append(self.delays, 0.0),
+            also=also,
+        )
+
     def closure(self, features: ArrayLike) -> NDArray[np.int64]:
         """Return features, by position, with all that comes along with them, in order."""
         known = np.asarray(features, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Data sets with prices: from scikit-learn, from the papers, and from a folder of Parquet files.
+"""Data sets with prices: shipped, from scikit-learn, from the papers, or a folder of Parquet files.
 
 Every function returns a `Table`: features, target and prices. Importing this package loads
 neither pandas nor scikit-learn.
@@ -10,7 +10,7 @@ from thrifty.data.acquisition import context_blocks, cube, switched_logits
 from thrifty.data.folder import load, names
 from thrifty.data.plane import four_clusters, ring, synthetic_1
 from thrifty.data.puzzles import binary_points, noisy_xor, quadrants
-from thrifty.data.shipped import breast_cancer, diabetes, digits, wine
+from thrifty.data.shipped import breast_cancer, diabetes, digits, heart, heart_files, wine
 from thrifty.data.table import Table
 
 __all__ = [
@@ -22,6 +22,8 @@ __all__ = [
     "diabetes",
     "digits",
     "four_clusters",
+    "heart",
+    "heart_files",
     "load",
     "names",
     "noisy_xor",

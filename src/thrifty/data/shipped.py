@@ -1,20 +1,28 @@
-"""Data sets that come with scikit-learn, with price lists for experiments.
+"""Data sets that come with this package or with scikit-learn, with price lists.
 
-None of these data sets has published feature prices. The prices here are ILLUSTRATIVE: made up to
-be plausible and to show what a price list can express (cheap and expensive features, tests that
-share a sample). Do not quote them as facts about laboratories.
+`heart` has published prices. None of the data sets of scikit-learn has: their prices here are
+ILLUSTRATIVE, made up to be plausible and to show what a price list can express (cheap and expensive
+features, tests that share a sample). Do not quote them as facts about laboratories.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from importlib.resources import as_file, files
 from typing import Any
 
 from thrifty.costs import Prices
 from thrifty.data.common import require
 from thrifty.data.table import Table
 
-__all__ = ["breast_cancer", "diabetes", "digits", "wine"]
+__all__ = ["breast_cancer", "diabetes", "digits", "heart", "heart_files", "wine"]
+
+FILES = files("thrifty.data") / "files"
+HEART_FILES = ("heart.csv", "heart-prices.csv")
+HEART_NOTE = (
+    "Heart Disease, UCI Machine Learning Repository (CC BY 4.0); prices published by Turney (1995)"
+)
 
 # Minutes to measure a quantity on the image of the cells; its mean, error and worst share them.
 CELL_MINUTES = {
@@ -72,6 +80,39 @@ DIABETES_EUROS = {
 }
 BLOOD = ["s1", "s2", "s3", "s4", "s5", "s6"]
 BLOOD_DRAW = 5.0
+
+
+def heart() -> Table:
+    """Load Heart Disease: 920 patients of four hospitals, 13 features, disease "no" or "yes".
+
+    Prices are published, in Canadian dollars: the fees of Ontario as Turney (1995) lists them, from
+    1 for a question to about 100 for a scan. Tests of one visit share its price. The README next to
+    the files has source, license and changes.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> from thrifty.data import heart
+    >>> table = heart()
+    >>> table
+    Table(heart: 920 rows, 13 features)
+    >>> table.prices.bind(list(table.X.columns))
+    BoundPrices(13 features, 3 groups, CAD 323.97 in full)
+    """
+    pandas = require("pandas")
+    frame = pandas.read_csv(io.StringIO(heart_files()["heart.csv"]))
+    with as_file(FILES / "heart-prices.csv") as path:
+        prices = Prices.read(path, unit="CAD")
+    X, y = frame.drop(columns="disease"), frame["disease"].to_numpy().astype(str)
+    return Table("heart", X, y, prices, note=HEART_NOTE)
+
+
+def heart_files() -> dict[str, str]:
+    """Return the table and the price list of `heart` as CSV texts, by the name of the file."""
+    return {name: (FILES / name).read_text(encoding="utf-8") for name in HEART_FILES}
 
 
 def breast_cancer() -> Table:

@@ -9,6 +9,7 @@ from thrifty.frontier.comparing import compare
 from thrifty.frontier.comparison import Comparison
 from thrifty.frontier.curve import Curve, CurvePoint, pareto_optimal
 from thrifty.frontier.fit_budget import BudgetFit, TestResult, fit_budget
+from thrifty.frontier.fit_progress import Progress, progress
 from thrifty.frontier.race import LearnerResult
 from thrifty.frontier.tracing import trace
 
@@ -21,6 +22,7 @@ __all__ = [
     "Curve",
     "CurvePoint",
     "LearnerResult",
+    "Progress",
     "TestResult",
     "affordable",
     "blend",
@@ -28,5 +30,6 @@ __all__ = [
     "compare",
     "fit_budget",
     "pareto_optimal",
+    "progress",
     "trace",
 ]

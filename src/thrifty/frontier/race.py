@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.frontier.curve import Curve
+from thrifty.frontier.fit_progress import reporting
 from thrifty.frontier.scoring import Metric, find_metric
 from thrifty.frontier.splits import split_rows
 from thrifty.frontier.tracing import trace_learner
@@ -76,14 +77,15 @@ def race(
         beaten = screen(learners, train, validation, metric, rng)
     curves: list[Curve] = []
     results: list[LearnerResult] = []
-    for name, learner in learners.items():
+    for number, (name, learner) in enumerate(learners.items(), start=1):
         began = monotonic()
         if name in beaten:
             results.append(LearnerResult(name, "beaten on a sample"))
         elif curves and time_limit is not None and began - start >= time_limit:
             results.append(LearnerResult(name, "no time left"))
         else:
-            curves.append(trace_learner(name, learner, train, validation, metric))
+            with reporting(name, number, len(learners)):
+                curves.append(trace_learner(name, learner, train, validation, metric))
             results.append(LearnerResult(name, "ran", monotonic() - began))
     return Curve.merge(curves), tuple(results)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from sklearn.base import clone
 from thrifty.errors import DataError
 from thrifty.frontier.curve import Curve
 from thrifty.frontier.evaluate import evaluate_points, thin
+from thrifty.frontier.fit_progress import current_report, reporting
 from thrifty.frontier.jobs import Job, digest_of_rows, digest_of_set, plain_settings, run_jobs
 from thrifty.frontier.scoring import Metric, find_metric
 from thrifty.frontier.splits import split_rows
@@ -105,14 +106,24 @@ def trace(
         train = whole.sample(train_rows)
         held_out = whole.hold_out(held_rows, train.schema)
     about = {} if resume is None else _describe_run(train, held_out, metric, random_state)
-    jobs = [
-        Job(
-            {"name": str(name), "learner": plain_settings(each) if about else None, **about},
-            partial(trace_learner, str(name), each, train, held_out, metric, random_state),
+    jobs = []
+    for number, (name, each) in enumerate(named.items(), start=1):
+        seeded = _seeded(each, random_state)
+        learner_settings = plain_settings(seeded) if about else None
+        act = partial(trace_learner, str(name), seeded, train, held_out, metric, random_state)
+        jobs.append(
+            Job(
+                {"name": str(name), "learner": learner_settings, **about},
+                partial(_reported, act, str(name), number, len(named)),
+            )
         )
-        for name, each in ((n, _seeded(each, random_state)) for n, each in named.items())
-    ]
     return Curve.merge(run_jobs(jobs, resume, n_jobs, progress))
+
+
+def _reported(act: Callable[[], Curve], name: str, number: int, total: int) -> Curve:
+    """Trace a learner, and report how far it is."""
+    with reporting(name, number, total):
+        return act()
 
 
 def trace_learner(
@@ -129,6 +140,8 @@ def trace_learner(
     by models that have not seen it.
     """
     learner = _seeded(learner, seed)
+    if hasattr(learner, "_report"):
+        learner._report = current_report()
     points = thin(_path(learner, train, validation))
     if validation is None:
         validation = learner.evidence(train)

@@ -43,6 +43,7 @@ from thrifty.model.leaf_gate import LeafGate
 from thrifty.model.linear_tree import LinearTree
 from thrifty.model.one_vs_rest import OneVsRest
 from thrifty.model.policy import Policy
+from thrifty.model.priced_call import PricedCall
 from thrifty.model.sequential import LocalGaussians, Neighbors
 from thrifty.model.short_circuit.short_circuit import ShortCircuit
 from thrifty.model.stages import Stages
@@ -65,6 +66,7 @@ __all__ = [
     "Neighbors",
     "OneVsRest",
     "Policy",
+    "PricedCall",
     "ShortCircuit",
     "Stages",
     "Walk",
@@ -91,5 +93,6 @@ KINDS: dict[str, type[Frozen]] = {
         LeafGate,
         EdgeCloud,
         Policy,
+        PricedCall,
     )
 }

@@ -3,10 +3,12 @@
 `answer` (runtime.py) walks an example and fetches what it asks for from a `Source` (sources.py).
 `Interview` (interview.py) does the same with a person as the source. `OnlineGate`
 (online_gate.py) learns while it serves which local model to trust and when to ask a remote one.
+`connect` (calls.py) lets a gate call an expensive model that is not part of its file.
 """
 
 from __future__ import annotations
 
+from thrifty.serve.calls import connect
 from thrifty.serve.experts import ASK
 from thrifty.serve.interview import Interview, Question
 from thrifty.serve.online_gate import Decision, OnlineGate
@@ -23,4 +25,5 @@ __all__ = [
     "RowSource",
     "Source",
     "answer",
+    "connect",
 ]

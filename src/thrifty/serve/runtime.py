@@ -67,7 +67,7 @@ def answer(
     limit = as_float(cap)
     if cap is not None and not (isinstance(limit, float) and limit >= 0):
         raise DataError(f"cap: {cap!r} is not a number of 0 or more")
-    walk = predictor.walk(known)
+    walk = predictor.walk(known, cap)
     if cap is not None and walk.receipt.total > cap:
         least = money(walk.receipt.total, predictor.prices.unit)
         raise DataError(

@@ -178,3 +178,23 @@ def test_a_frozen_model_that_knows_more_categories_sets_the_schema(families) -> 
     sent = model.sent(X)
     np.testing.assert_array_equal(model.predict(X[sent]), expensive.predict(X[sent]))
     assert model.bill(X).max() == 4.0
+
+
+def test_a_penalty_is_chosen_on_validation_rows(half_hard, small) -> None:
+    X, y = half_hard(600)
+    rows, held_out = (X[:400], y[:400]), (X[400:], y[400:])
+    forest = RandomForestClassifier(20, random_state=0).fit(*half_hard(600, seed=9))
+    call = Call("forest", 1.0, fn=forest, folds=None)
+    auto = GatedClassifier(call, share=0.5, penalty="auto", **small)
+    with pytest.raises(DataError, match="give validation"):
+        auto.fit(*rows)
+    auto.fit(*rows, validation=held_out)
+    plain = GatedClassifier(call, share=0.5, **small).fit(*rows, validation=held_out)
+    assert auto.predictor_.knob["penalty"] > 0
+    assert auto.bill(X).mean() < plain.bill(X).mean()
+    assert auto.score(*held_out) > plain.score(*held_out) - 0.05
+    assert np.diff(auto.history_).max() <= 0
+    with pytest.raises(BudgetError, match="no threshold reaches"):
+        auto.set_params(target={"quality": 1.01}).fit(*rows, validation=held_out)
+    cheap = auto.set_params(target={"quality": 0.7}).fit(*rows, validation=held_out)
+    assert cheap.score(*held_out) >= 0.7

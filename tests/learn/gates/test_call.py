@@ -14,8 +14,9 @@ import pytest
 from sklearn.base import clone
 
 from thrifty import Call, GatedClassifier, SourceError
+from thrifty.bundle.endpoint import Endpoint, read_outputs
 from thrifty.errors import DataError
-from thrifty.learn.gates.call import post_rows, read_outputs, run_with_timeout
+from thrifty.learn.gates.call import post_rows, run_with_timeout
 
 CLASSES = np.array(["no", "yes"])
 
@@ -169,7 +170,7 @@ def test_a_server_predicts_in_batches(oracle_server, named_table, oracle, small)
 
 def test_a_server_gets_arrays_by_position(serve) -> None:
     url, requests, _ = serve(lambda body: (200, b'{"labels": ["no", "no"]}'))
-    post_rows(url, np.array([[1.0, np.inf], [np.nan, 2.0]]), timeout=5.0)
+    post_rows(Endpoint(url), np.array([[1.0, np.inf], [np.nan, 2.0]]))
     assert requests == [{"columns": [0, 1], "rows": [[1.0, None], [None, 2.0]]}]
 
 

@@ -152,5 +152,35 @@ def test_the_schema_of_a_fitted_model_of_this_library_is_known(half_hard) -> Non
     miser.fit(X, y)
     for model in (miser, miser.predictor_, FrozenEstimator(miser)):
         assert schema_of(as_call(model)) == miser.schema_
-    assert schema_of(Call("priced", 1.0, fn=miser)) is None
+    assert schema_of(Call("priced", 1.0, fn=miser)) == miser.schema_
+    assert schema_of(Call("needy", needs=[0], fn=miser)) is None
     assert schema_of(as_call(RandomForestClassifier(3).fit(X, y))) is None
+
+
+@pytest.mark.parametrize("price", [0.0, 3.0])
+def test_a_model_of_some_columns_becomes_part_of_the_gate(price, named_table, small) -> None:
+    X, y = named_table()
+    own = X.loc[X["kind"] == "y", ["kind", "b"]]  # it knows one category, and another order
+    miser = GreedyMiserClassifier(n_estimators=5, random_state=0)
+    miser.fit(pd.concat([own, X[["kind", "b"]].iloc[:50]]), np.append(y[own.index], y[:50]))
+    call = Call("miser", price, fn=miser.predictor_)
+    model = GatedClassifier(call, share=0.4, **small).fit(X, y)
+    assert model.model_.expensive.kind == "priced-call"
+    assert model.predictor_.schema.names == ("a", "b", "c", "kind", "miser")
+    sent = model.sent(X)
+    assert sent.any()
+    np.testing.assert_array_equal(
+        model.predict_proba(X)[sent], miser.predict_proba(X[["kind", "b"]])[sent]
+    )
+    used = model.used(X)
+    np.testing.assert_array_equal(used[:, 4], sent)
+    np.testing.assert_allclose(model.bill(X), used[:, :4].sum(axis=1) + price * sent)
+    np.testing.assert_array_equal(model.predictor_.predict(X), model.predict(X))
+
+
+def test_a_gate_with_a_priced_model_is_called_by_another(half_hard, small) -> None:
+    X, y = half_hard(300)
+    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    inner = GatedClassifier(Call("inner", 2.0, fn=forest, folds=None), **small).fit(X, y)
+    outer = GatedClassifier(Call("outer", 1.0, fn=inner.predictor_), **small).fit(X, y)
+    assert outer.model_.expensive.kind == "answer"  # its own call is no column of the table

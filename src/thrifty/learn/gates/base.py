@@ -4,9 +4,10 @@ and making calls for the rows that are sent. Subclasses train gate and local mod
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Self, cast
 
@@ -15,19 +16,20 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state, compute_sample_weight
 
+from thrifty.errors import BudgetError, DataError
 from thrifty.learn._sklearn import take_rows
 from thrifty.learn.base import PricedClassifier
 from thrifty.learn.calibration import rescale_probabilities
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.gates.call import CallOutputs
 from thrifty.learn.gates.columns import GateColumns
-from thrifty.learn.gates.expensive_model import as_call, prepare_expensive, schema_of
+from thrifty.learn.gates.expensive_model import as_call, encode_for, prepare_expensive
 from thrifty.learn.gates.problem import GateProblem
 from thrifty.learn.gates.threshold import GateEvaluation, read_threshold_target
 from thrifty.learn.point import Point
 from thrifty.model import Forest, Frozen, Gate
 
-__all__ = ["BaseGateClassifier", "Knob", "TrainedPair"]
+__all__ = ["BaseGateClassifier", "GateTrial", "Knob", "TrainedPair", "choose_trial"]
 
 Floats = NDArray[np.float64]
 # Shares of the rows that a path trains for, and shares at which each pair is evaluated.
@@ -52,12 +54,53 @@ class TrainedPair(NamedTuple):
     local: Frozen
 
 
+class GateTrial(NamedTuple):
+    """A pair that was trained for one knob, and how it does on the validation rows."""
+
+    pair: TrainedPair
+    evaluation: GateEvaluation
+    history: tuple[float, ...] | None
+    """The objective during training."""
+
+
+def choose_trial(trials: Mapping[Knob, GateTrial], kind: str, number: float) -> Knob:
+    """Return the knob whose pair meets a target best, each at its own threshold.
+
+    For a quality, that is the cheapest. Otherwise it is the cheapest whose accuracy is within one
+    standard error of the best: what lies closer is noise, and noise is not worth money.
+
+    Raises
+    ------
+    BudgetError
+        If none of them meets the target; the message is that of the last one.
+    """
+    found, error = dict[Knob, tuple[float, float]](), None
+    for knob, (_, evaluation, _) in trials.items():
+        try:
+            index = evaluation.choose(kind, number)
+        except BudgetError as failure:
+            error = failure
+            continue
+        bill, accuracy = evaluation.mean_bills[index], evaluation.accuracies[index]
+        found[knob] = float(bill), float(accuracy)
+    if not found:
+        assert error is not None
+        raise error
+    if len(trials) == 1:
+        return next(iter(found))
+    best = max(accuracy for _, accuracy in found.values())
+    n = len(next(iter(trials.values())).evaluation.y)
+    slack = 1.0 if kind == "quality" else math.sqrt(best * (1.0 - best) / n)
+    good = [knob for knob, (_, accuracy) in found.items() if accuracy >= best - slack]
+    return min(good, key=lambda knob: (found[knob][0], -found[knob][1]))
+
+
 class BaseGateClassifier(PricedClassifier):
     """Base of the classifiers that put a gate in front of an expensive model."""
 
     expensive: Any
     share: float
-    penalty: float
+    penalty: float | str
     target: dict[str, float] | None
     random_state: Any
 
@@ -96,19 +139,37 @@ class BaseGateClassifier(PricedClassifier):
             default.
         """
         kind, number = read_threshold_target(self.target, self.share, validation is not None)
+        is_auto = self.penalty == "auto"
+        if is_auto and validation is None:
+            raise DataError(
+                'penalty: "auto" compares penalties on validation rows; give validation'
+            )
         # Read the table; train, predict with and calibrate the expensive model.
         problem, columns = self._prepare(X, y, sample_weight, expensive_proba)
-        rows = self._threshold_rows(validation, problem, columns, run_calls=kind == "quality")
-        # Train gate and local model.
-        knob = Knob(float(self.share), float(self.penalty))
-        pair = next(self._train_pairs(problem, [knob], check_random_state(self.random_state)))
-        # Place the threshold, and freeze.
-        evaluation = self._evaluate(pair, columns, rows)
+        run_calls = is_auto or kind == "quality"
+        rows = self._threshold_rows(validation, problem, columns, run_calls=run_calls)
+        # Train gate and local model, for each penalty.
+        penalties = self._path_penalties(problem, None if is_auto else [float(self.penalty)])
+        knobs = [Knob(float(self.share), penalty) for penalty in penalties]
+        trials = dict[Knob, GateTrial]()
+        for pair in self._train_pairs(problem, knobs, check_random_state(self.random_state)):
+            if pair.knob not in trials:  # the first of each knob is the best
+                history = getattr(self, "history_", None)
+                trials[pair.knob] = GateTrial(pair, self._evaluate(pair, columns, rows), history)
+            if len(trials) == len(knobs):
+                break
+        # Choose the penalty, place the threshold, and freeze.
+        knob = choose_trial(trials, kind, number)
+        trial = trials[knob]
+        if trial.history is not None:
+            self.history_ = trial.history
+        evaluation = trial.evaluation
         model = self._select_model(evaluation.model(evaluation.choose(kind, number)))
         target = {} if self.target is None else {f"target_{kind}": number}
         train = columns.widen_training(problem.train)
         self._columns = columns
         self._predictor = self._predictor_of(model, train, knob._asdict() | target)
+        self._predictor.provenance = {**(self._predictor.provenance or {}), **columns.origin}
         return self
 
     def path(
@@ -211,6 +272,11 @@ class BaseGateClassifier(PricedClassifier):
             return expensive.score(rows), bills
         return columns.call.predict_proba(self._checked(X), self.classes_), bills
 
+    def local_outputs(self, X: Any) -> tuple[Floats, Floats]:
+        """Return the local model's probabilities (n, K) and bills (n,) if it predicts all rows."""
+        rows, local = self._encode(X), cast(Gate, self.model_).local
+        return local.score(rows), self.prices_.bill(local.used(rows), local.evaluations(rows))
+
     def make_call(self, values: dict[Any, Any]) -> dict[Any, float]:
         """Make the call for one example, whose needed values are given by name, as in a walk.
 
@@ -224,10 +290,7 @@ class BaseGateClassifier(PricedClassifier):
         """Read the table, train the expensive model, and calibrate its probabilities."""
         call = as_call(self.expensive)
         train = self._read_training(X, y, sample_weight)
-        schema = schema_of(call)
-        if schema is not None and set(schema.names) == set(train.schema.names):
-            # A frozen model keeps its schema, and the gate must read the table in the same way.
-            train = train.encode_by(schema).with_prices(self.prices)
+        train = encode_for(call, train, self.prices)
         if expensive_proba is not None and len(expensive_proba) > len(train):
             # Rows of weight 0 were dropped from the training set.
             labels = X.labels if isinstance(X, TrainingSet) else np.ravel(y)

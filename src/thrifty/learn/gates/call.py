@@ -6,34 +6,28 @@ for a row is a probability for each class.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.error import HTTPError
-from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.bundle.columns import is_missing
+from thrifty.bundle.endpoint import Endpoint, read_outputs, redact, url_fault
 from thrifty.errors import DataError, SourceError, raise_all
 from thrifty.learn._sklearn import take_rows
 from thrifty.model.call_result import SUM_TOL
 
-__all__ = ["Call", "CallOutputs", "post_rows", "read_outputs", "run_with_timeout"]
+__all__ = ["Call", "CallOutputs", "post_rows", "run_with_timeout"]
 
 Floats = NDArray[np.float64]
-# A response for a batch of rows that is larger than this is an error, not a prediction.
-MAX_RESPONSE_BYTES = 1 << 26
 # Rows that are sent to a server in one request.
 ROWS_PER_REQUEST = 256
-# Error messages quote at most this many reasons or labels.
+# Error messages quote at most this many reasons.
 MAX_QUOTED = 5
 
 
@@ -65,7 +59,9 @@ class Call:
         the sorted classes, labels (n,), or a pair of probabilities and the classes of their
         columns. A URL, ``http://...`` or ``https://...``, gets
         ``{"columns": [...], "rows": [[...], ...]}`` as JSON by POST and returns
-        ``{"probabilities": [[...], ...], "classes": [...]}`` or ``{"labels": [...]}``.
+        ``{"probabilities": [[...], ...], "classes": [...]}`` or ``{"labels": [...]}``. Secrets in
+        it are never shown or saved; the environment variable THRIFTY_CALL_TOKEN holds a bearer
+        token.
     timeout : float, optional
         Seconds that a function or a server may take for one batch of rows.
     folds : int or None
@@ -107,8 +103,8 @@ class Call:
             problems.append("give it a name")
         if not isinstance(price, int | float) or not 0 <= price < math.inf:
             problems.append(f"the price {price!r} is not a number from 0 up")
-        if isinstance(fn, str) and urlsplit(fn).scheme not in ("http", "https"):
-            problems.append(f"{fn!r} is not a URL: it must start with http:// or https://")
+        if isinstance(fn, str) and (fault := url_fault(fn)):
+            problems.append(fault)
         elif fn is not None and not (isinstance(fn, str) or hasattr(fn, "predict") or callable(fn)):
             kind = type(fn).__name__
             problems.append(f"a {kind} cannot predict; give an estimator, a function or a URL")
@@ -182,23 +178,18 @@ class Call:
             timeout=self.timeout, folds=self.folds, folder=self.folder,
         )  # fmt: skip
 
-    @property
-    def is_free(self) -> bool:
-        """Whether a row pays only for the features that the model reads."""
-        return self.price == 0 and self.needs is None
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Call:
         # A call is never modified: `clone` need not copy the model, or a connection.
         return self
 
     def __repr__(self) -> str:
-        model = self.fn if isinstance(self.fn, str) else type(self.fn).__name__
+        model = redact(self.fn) if isinstance(self.fn, str) else type(self.fn).__name__
         return f"Call({self.name!r}, {self.price:g}, fn={model})"
 
     def _predict(self, table: Any) -> Any:
         """Return what the model returns for a table, in any form that `read_outputs` takes."""
         if isinstance(self.fn, str):
-            return post_rows(self.fn, table, self.timeout)
+            return post_rows(Endpoint(self.fn, self.timeout), table)
         for method in ("predict_proba", "predict"):
             predict: Callable[[Any], Any] | None = getattr(self.fn, method, None)
             if predict is not None:
@@ -208,82 +199,14 @@ class Call:
         return self.fn(table)
 
 
-def read_outputs(output: Any, rows: int, classes: NDArray[Any]) -> Floats:
-    """Convert the output of a model to probabilities (rows, K) in the order of `classes`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thrifty.learn.gates.call import read_outputs
-    >>> response = {"probabilities": [[0.9, 0.1]], "classes": ["b", "a"]}
-    >>> read_outputs(response, 1, np.array(["a", "b"]))
-    array([[0.1, 0.9]])
-    """
-    labels = None
-    if isinstance(output, Mapping):
-        if "labels" in output:
-            output = np.asarray(output["labels"]).ravel()
-        elif "probabilities" in output:
-            output, labels = output["probabilities"], output.get("classes")
-        else:
-            keys = sorted(map(str, output))[:MAX_QUOTED]
-            raise ValueError(f"neither probabilities nor labels among {keys}")
-    elif isinstance(output, tuple) and len(output) == 2:
-        output, labels = output
-    values = np.asarray(output)
-    if len(values.shape) not in (1, 2) or len(values) != rows:
-        raise ValueError(f"an output of shape {values.shape} for {rows} rows")
-    if values.ndim == 1:
-        codes = _class_codes(values, classes)
-        return np.asarray(codes[:, np.newaxis] == np.arange(len(classes)), float)
-    order = np.arange(len(classes)) if labels is None else _class_codes(np.asarray(labels), classes)
-    if values.shape[1] != len(order):
-        raise ValueError(f"{values.shape[1]} probabilities for {len(order)} classes")
-    proba = np.zeros((rows, len(classes)))
-    proba[:, order] = values.astype(np.float64)
-    return proba
-
-
-def _class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the position of each label among the classes."""
-    known = {label: code for code, label in enumerate(classes.tolist())}
-    values = labels.tolist()
-    unknown = [label for label in dict.fromkeys(values) if label not in known]
-    if unknown:
-        quoted = unknown[:MAX_QUOTED]
-        raise ValueError(f"{quoted} are not classes of the target {classes.tolist()[:20]}")
-    return np.array([known[label] for label in values], dtype=np.intp)
-
-
-def post_rows(url: str, table: Any, timeout: float | None) -> Any:
-    """Send the rows of a table to a server as JSON, and return its response."""
+def post_rows(endpoint: Endpoint, table: Any) -> Any:
+    """Send the rows of a table to a server, and return its response."""
     if hasattr(table, "columns"):
         columns: list[Any] = [str(name) for name in table.columns]
         values = [table[name].to_list() for name in table.columns]
-        rows = [list(row) for row in zip(*values, strict=True)]
-    else:
-        array = np.asarray(table)
-        columns, rows = list(range(array.shape[1])), array.tolist()
-
-    def json_value(value: Any) -> Any:
-        if isinstance(value, np.generic):
-            value = value.item()
-        if is_missing(value) or (isinstance(value, float) and math.isinf(value)):
-            return None
-        return value if isinstance(value, bool | int | float | str) else str(value)
-
-    plain = [[json_value(value) for value in row] for row in rows]
-    body = json.dumps({"columns": columns, "rows": plain}, allow_nan=False).encode()
-    request = Request(url, body, {"Content-Type": "application/json"})
-    try:
-        with urlopen(request, timeout=timeout) as response:
-            text = response.read(MAX_RESPONSE_BYTES + 1)
-    except HTTPError as error:
-        error.close()  # it holds the connection
-        raise
-    if len(text) > MAX_RESPONSE_BYTES:
-        raise ValueError(f"the response is larger than {MAX_RESPONSE_BYTES} bytes")
-    return json.loads(text)
+        return endpoint.predict(columns, list(zip(*values, strict=True)))
+    array = np.asarray(table)
+    return endpoint.predict(list(range(array.shape[1])), array.tolist())
 
 
 def run_with_timeout(seconds: float | None, act: Callable[[], Any]) -> Any:

@@ -119,8 +119,9 @@ class GatedClassifier(BaseGateClassifier):
         Prices of the features; one unit each by default.
     share : float
         Largest share of the training rows that may be sent (P_full).
-    penalty : float
-        Mean loss that one unit of price must save (gamma).
+    penalty : float or "auto"
+        Mean loss that one unit of price must save (gamma). ``"auto"`` tries several, and takes the
+        cheapest whose accuracy on the validation rows is within one standard error of the best.
     family : {"boosted", "linear", "leaves"} or GateFamily
         Kind of gate and local model: boosted trees with shared purchases (ADAPT-GBRT), linear
         models with a norm for each column (ADAPT-LIN), or refitted leaves of a small boosted model,
@@ -172,7 +173,7 @@ class GatedClassifier(BaseGateClassifier):
         "expensive": "no_validation",
         "prices": PRICE_LISTS,
         "share": [Interval(Real, 0, 1, closed="both")],
-        "penalty": [Interval(Real, 0, None, closed="left")],
+        "penalty": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "family": [StrOptions(set(FAMILIES)), GateFamily],
         "distance": [StrOptions(set(DISTANCES))],
         "alternations": [Interval(Integral, 1, None, closed="left")],
@@ -186,7 +187,7 @@ class GatedClassifier(BaseGateClassifier):
         expensive: Any = None,
         prices: PriceList | None = None,
         share: float = 0.3,
-        penalty: float = 0.0,
+        penalty: float | str = 0.0,
         family: str | GateFamily = "boosted",
         distance: str = "kl",
         alternations: int = 10,

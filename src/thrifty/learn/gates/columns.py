@@ -1,7 +1,8 @@
-"""The columns of a gated model: the user's table, and the results of a call beside it.
+"""The columns of a gated model: the user's table, and beside it what a call is paid by.
 
-An expensive model that is frozen leaves the table as it is. The results of a call are further
-columns, one for each class, that are bought together at the price of the call.
+An expensive model that is frozen and free leaves the table as it is. One that is frozen and has a
+price gets one further column, which stands for the call. The results of a model that is not part of
+the file are further columns, one for each class, that are bought together at the price of the call.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle import Column, Schema
+from thrifty.bundle.endpoint import Endpoint
 from thrifty.costs import BoundPrices
 from thrifty.errors import DataError
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.gates.call import Call
 from thrifty.learn.gates.expensive_model import ExpensiveModel
-from thrifty.model import CallResult, Frozen, LeafGate
+from thrifty.model import CallResult, Frozen, LeafGate, PricedCall
 
 __all__ = ["GateColumns"]
 
@@ -37,7 +39,8 @@ class GateColumns:
     table : Schema
         Columns of the user's table, d of them.
     schema : Schema
-        Those columns, and after them the K columns of a call result.
+        Those columns, and after them the column of a priced call, or the K columns of a call
+        result.
     prices : BoundPrices
         Prices of `schema`; the columns of a call result are a group with the name and the price of
         the call.
@@ -64,20 +67,29 @@ class GateColumns:
             If a column or a price group has the name of the call already.
         """
         call, schema, prices = expensive.call, train.schema, train.prices
-        if expensive.frozen is not None:
-            return cls(call, schema, schema, prices, expensive.frozen, None)
+        d, frozen = len(schema), expensive.frozen
+        if frozen is not None and call.price == 0 and expensive.reads is None:
+            return cls(call, schema, schema, prices, frozen, None)
+        if call.name in prices.group_names:
+            raise DataError(f"call {call.name!r}: the prices have a group of that name already")
         assert train.classes is not None
-        d, k = len(schema), train.n_classes
+        labels = train.classes.tolist()
+        k = len(labels) if frozen is None else 1
         names: list[Any] = list(range(d, d + k))
         if schema.named:
-            names = [f"{call.name}: {label}" for label in train.classes.tolist()]
+            names = [f"{call.name}: {label}" for label in labels] if frozen is None else [call.name]
         for name in names:
             if schema.named and name in schema.names:
                 raise DataError(f"call {call.name!r}: the table has a column {name!r} already")
-        if call.name in prices.group_names:
-            raise DataError(f"call {call.name!r}: the prices have a group of that name already")
-        wide = Schema((*schema.columns, *(Column(name) for name in names)), schema.named)
+        columns = (Column(name, is_call=frozen is not None) for name in names)
+        wide = Schema((*schema.columns, *columns), schema.named)
         wide_names = (*(prices.names or ()), *names) if schema.named else None
+        if frozen is not None:
+            wide_prices = prices.with_column(wide_names, call.price)
+            reads = np.arange(d) if expensive.reads is None else expensive.reads
+            return cls(
+                call, schema, wide, wide_prices, PricedCall.of(frozen, reads, d, d + 1), None
+            )
         wide_prices = prices.with_group(wide_names, k, call.name, call.price)
         needs = range(d) if call.needs is None else map(schema.index, call.needs)
         result = CallResult.of(np.arange(d, d + k), sorted(needs), d + k)
@@ -90,27 +102,39 @@ class GateColumns:
 
     def widen_model(self, model: Frozen) -> Frozen:
         """Return a model of the user's columns as one of `schema`."""
-        if self.call_result is None:
+        if self.n_added == 0:
             return model
         if isinstance(model, LeafGate):
             return replace(model, forest=replace(model.forest, n_features=len(self.schema)))
         return replace(model, n_features=len(self.schema))  # type: ignore[type-var]
 
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What a model file says about the call; a URL is kept without its secrets."""
+        if self.n_added == 0:
+            return {}
+        fn = self.call.fn
+        url = Endpoint(fn).public_url if isinstance(fn, str) else None
+        return {"call": {"name": self.call.name, "url": url}}
+
+    @property
+    def n_added(self) -> int:
+        """Number of columns beside those of the user's table."""
+        return len(self.schema) - len(self.table)
+
     def widen(self, X: NDArray[np.floating], proba: Floats | None = None) -> NDArray[np.floating]:
         """Append the results (n, K) of calls to encoded rows (n, d); NaN without any."""
-        if self.call_result is None:
+        if self.n_added == 0:
             return X
         if proba is None:
-            shape = (len(X), len(self.call_result.columns))
-            proba = np.full(shape, np.nan, dtype=X.dtype)
+            proba = np.full((len(X), self.n_added), np.nan, dtype=X.dtype)
         return np.hstack([X, proba])
 
     def assume_calls(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
         """Widen rows as if every call succeeded, for what does not depend on its result."""
         if self.call_result is None:
-            return X
-        k = len(self.call_result.columns)
-        return self.widen(X, np.full((len(X), k), 1.0 / k))
+            return self.widen(X)
+        return self.widen(X, np.full((len(X), self.n_added), 1.0 / self.n_added))
 
     def run_call(self, values: Mapping[Any, Any], classes: NDArray[Any]) -> dict[Any, float]:
         """Run the call for one example; return its result by column name, NaN if it failed.

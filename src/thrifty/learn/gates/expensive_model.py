@@ -2,8 +2,8 @@
 
 Models that Thrifty can freeze become part of the frozen gate, so that one model file holds
 everything: its own estimators, trees that `thrifty.learn.adopt` reads, and scikit-learn's SVMs.
-Any other model, and one with a price or needs of its own, is called, and its outputs become
-columns of the table (see columns.py).
+Any other model, and one with needs of its own, is called, and its outputs become columns of the
+table (see columns.py).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from sklearn.svm import SVC, NuSVC
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from thrifty.bundle import Predictor, Schema
+from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.files import write_whole
 from thrifty.learn._sklearn import take_rows
@@ -42,6 +43,7 @@ __all__ = [
     "ExpensiveModel",
     "as_call",
     "cache_path",
+    "encode_for",
     "load_proba",
     "out_of_fold_proba",
     "prepare_expensive",
@@ -63,11 +65,14 @@ class ExpensiveModel:
         Its class probabilities on the training rows, out of fold if it may have seen them.
     frozen : Frozen or None
         The frozen model; None if it can only be called.
+    reads : int array of shape (m,) or None
+        Columns of the table that the frozen model has, in its order; None if it has all of them.
     """
 
     call: Call
     proba: Floats
     frozen: Frozen | None
+    reads: NDArray[np.int64] | None = None
 
 
 def as_call(expensive: Any) -> Call:
@@ -80,7 +85,20 @@ def schema_of(call: Call) -> Schema | None:
     model = _model_of(call)
     if isinstance(model, PricedEstimator) and _is_fitted(model):
         model = model.predictor_
-    return model.schema if call.is_free and isinstance(model, Predictor) else None
+    return model.schema if call.needs is None and isinstance(model, Predictor) else None
+
+
+def encode_for(call: Call, train: TrainingSet, prices: PriceList | None) -> TrainingSet:
+    """Encode the table as a fitted model of this library does, so that both read the same codes."""
+    schema = schema_of(call)
+    names = set() if schema is None else set(schema.names)
+    if schema is None or not names <= set(train.schema.names):
+        return train
+    if len(names) == len(train.schema):
+        return train.encode_by(schema).with_prices(prices)
+    own = {column.name: column for column in schema.columns}
+    columns = tuple(own.get(column.name, column) for column in train.schema.columns)
+    return train.encode_by(Schema(columns, train.schema.named))
 
 
 def prepare_expensive(
@@ -114,10 +132,11 @@ def prepare_expensive(
     if hasattr(model, "fit") and not _is_fitted(model):
         fitted = _fit_clone(model, needed, y, train.weight)
     ready = call.with_model(_with_probabilities(fitted, needed, y))
-    frozen = _freeze(fitted, ready.fn, train) if call.is_free else None
+    frozen = _freeze(fitted, ready.fn, train) if call.needs is None else None
+    reads = None if frozen is None else _columns_of(ready.fn, train.schema)
     if given is not None:
         check = Call("expensive_proba", fn=lambda rows: np.asarray(given), timeout=None)
-        return ExpensiveModel(ready, check.predict_proba(train.X, train.classes), frozen)
+        return ExpensiveModel(ready, check.predict_proba(train.X, train.classes), frozen, reads)
     path = cache_path(call, train)
     proba = load_proba(path, (len(train), train.n_classes))
     if proba is None:
@@ -130,7 +149,7 @@ def prepare_expensive(
             data = io.BytesIO()
             np.save(data, proba, allow_pickle=False)
             write_whole(path, data.getvalue())
-    return ExpensiveModel(ready, proba, frozen)
+    return ExpensiveModel(ready, proba, frozen, reads)
 
 
 def out_of_fold_proba(
@@ -222,15 +241,27 @@ def _with_probabilities(model: Any, table: Any, y: NDArray[Any]) -> Any:
         return model
 
 
+def _columns_of(model: Any, schema: Schema) -> NDArray[np.int64] | None:
+    """Return the positions of a model's columns in a table; None if it has all, in that order."""
+    predictor = model.predictor_ if isinstance(model, PricedEstimator) else model
+    if not isinstance(predictor, Predictor) or predictor.schema == schema:
+        return None
+    return np.array([schema.index(name) for name in predictor.schema.names], dtype=np.int64)
+
+
 def _freeze(model: Any, with_probabilities: Any, train: TrainingSet) -> Frozen | None:
     """Freeze a fitted model, after checking its columns and classes; None if that is impossible."""
     predictor = with_probabilities
     if isinstance(predictor, PricedEstimator):
         predictor = predictor.predictor_
     if isinstance(predictor, Predictor):
-        if len(predictor.schema) > len(train.schema):
+        if predictor.schema.calls or len(predictor.schema) > len(train.schema):
             return None  # a gate that makes calls itself
-        if predictor.schema != train.schema:
+        table = {column.name: column for column in train.schema.columns}
+        is_same = predictor.schema == train.schema
+        if not is_same and not (
+            train.schema.named and all(table.get(c.name) == c for c in predictor.schema.columns)
+        ):
             raise DataError(
                 "expensive: it was trained on other columns or categories than the table has; "
                 "give Call(name, needs=[...], fn=model) to call it as it is"
