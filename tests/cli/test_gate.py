@@ -161,8 +161,9 @@ def test_answers_in_the_table_are_used_and_nothing_is_sent(run, remote, table, f
 def test_another_model_can_be_called_instead(run, remote, model, frame, folder) -> None:
     found = run("predict", "gated.thrifty", "table.csv", "--call", model, "--bill", "-o", "n.csv")
     assert found.exit_code == 0, found.output
-    # The model file wants a column that the call does not pass on.
-    assert "failed for" in found.stderr and "'sex'" in found.stderr
+    # The call passes on fewer columns than that model was trained on, but all that it reads.
+    predicted = pd.read_csv(folder / "n.csv")
+    assert len(predicted) == len(frame) and predicted["bill"].max() > 0
 
 
 def test_rows_go_to_no_server_that_only_the_file_names(run, remote, server, folder) -> None:

@@ -94,7 +94,7 @@ def test_features_that_the_table_does_not_have_are_named_in_a_warning():
     assert bound.own.tolist() == [1.0, 5.0] and bound.group.tolist() == [-1, 0]
     assert len(caught) == 1
     assert str(caught[0].message) == (
-        "prices: ignored, as the table has no such column: 'thal', group 'blood': 'fbz'"
+        "prices: ignored, as the table has no such column: group 'blood': 'fbz', 'thal'"
     )
 
 

@@ -70,8 +70,8 @@ def test_every_problem_of_the_structure_is_listed():
     prices = Prices(
         OWN, **BLOOD,
         requires={"mri": ["xrai", "blood"], "chol": ["fbs"], "age": ["mri"], "blood": ["age"]},
-        panels=["blod"], delays={"mir": 3, "age": -1, "xray": float("nan")}, delay_unit=3,
-        also={"": Prices(), "ms": Prices({"age": -1}, groups={"g": ["age"]}, calls={"x": 1})},
+        panels=["blod"], delays={"mir": 3}, delay_unit=3,
+        also={"": Prices(), "ms": Prices({"age": 1}, groups={"g": ["age"]}, calls={"x": 1})},
     )  # fmt: skip
     with pytest.raises(PriceError) as caught:
         prices.bind(NAMES)
@@ -81,13 +81,19 @@ def test_every_problem_of_the_structure_is_listed():
         "requires: 'age' and 'mri' and 'chol' and 'fbs' would have to be bought before each "
         "other; drop one entry",
         "delays: 'mir' is neither a column nor a group; did you mean 'mri'?",
-        "delay of 'age': -1.0 is negative; a delay is 0 or more",
-        "delay of 'xray': nan is not a delay; write 0 if there is none",
         "delay_unit: 3 is not text",
         ": the name must be text, and neither 'price' nor 'latency'",
         "ms: groups belongs to the main price list; move it there",
-        "ms: 'age': -1.0 is negative; a price is 0 or more",
         "ms: call 'x' has no price in the main list",
+    ]
+
+
+def test_a_delay_that_is_none_is_refused_when_the_list_is_made():
+    with pytest.raises(PriceError) as caught:
+        Prices(OWN, delays={"age": -1, "xray": float("nan")})
+    assert str(caught.value).split("\n  - ")[1:] == [
+        "delay of 'age': -1.0 is negative; a delay is 0 or more",
+        "delay of 'xray': nan is not a delay; write 0 if there is none",
     ]
 
 
