@@ -33,14 +33,15 @@ __all__ = ["PlannedPolicy", "PolicyPlanner", "fit_policies", "lag"]
 Floats = NDArray[np.float64]
 
 FULL = PolicySettings(
-    states_per_row=4, max_states=24_000, n_estimators=100, learning_rate=0.2, value_estimators=80,
-    value_learning_rate=0.15,
+    states_per_row=4, max_states=24_000, max_cells=1_500_000, n_estimators=100, learning_rate=0.2,
+    value_estimators=80, value_learning_rate=0.15, max_features=64,
 )  # fmt: skip
 # Under a cap on each bill there is no averaging over rows, and a policy gains more.
 UNDER_CAP = PolicySettings()
 TRIAL = PolicySettings(
     states_per_row=2, min_states=4000, max_states=8000, n_estimators=40, learning_rate=0.3,
     value_estimators=30, value_learning_rate=0.3, max_items=24, max_steps=8, n_first_trials=0,
+    max_cells=1_500_000, max_features=64,
 )  # fmt: skip
 # Fewer rows, or features, are not worth a policy: there is little to choose from.
 FEWEST_ROWS, FEWEST_FEATURES = 1000, 6

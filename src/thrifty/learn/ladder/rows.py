@@ -20,9 +20,11 @@ __all__ = ["LadderRows"]
 Floats = NDArray[np.float64]
 
 # On fewer rows than that, boosting with fewer bins takes a third of the time and is as good.
-MANY_BINS_FROM, FEW_BINS = 1000, 64
+MANY_BINS_FROM, FEW_BINS = 2500, 64
 # From so many rows on, the average of models of single folds is no better than one on all rows.
 REFIT_FROM = 1000
+# Cells of the table, times classes, from which boosting takes most of the time.
+MANY_CELLS = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +141,13 @@ class LadderRows:
 
         Where a single model is all that there is time for, it is kept.
         """
-        return self.n_train >= REFIT_FROM and len(self.crossfit.divisions) > 1
+        can_refit = self.n_train >= REFIT_FROM and len(self.crossfit.divisions) > 1
+        return can_refit and not self.is_wide
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether there are so many columns and classes that boosting has to be sparing."""
+        return bool(self.n_train * self.X.shape[1] * max(self.n_classes, 1) > MANY_CELLS)
 
     def weight_of(self, rows: NDArray[np.intp]) -> Floats | None:
         """Return the weights of some rows, if there are any."""
