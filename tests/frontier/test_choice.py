@@ -258,3 +258,12 @@ def test_nothing_is_sold_that_is_no_better_than_what_is_free(sold, free_gains) -
 def test_choices_are_the_frontier_where_there_is_no_brier_score() -> None:
     found = curve(by_hand.point(0, 0.5), by_hand.point(2, 0.9), by_hand.point(3, 0.8))
     assert found.choices == found.frontier
+
+
+def test_bills_of_single_folds_are_taken_to_be_too_low() -> None:
+    bills = np.tile([1.0, 3.0], 2000)
+    points = [by_hand.point(0, 0.5), by_hand.point(2, 0.9, bills=bills, ceiling=9.0)]
+    budget = 2.08
+    assert len(affordable(curve(*points), budget)) == 2
+    assert len(affordable(curve(*points, cross_fitted=True), budget)) == 1
+    assert len(affordable(curve(*points, cross_fitted=True), 9.0)) == 2  # the ceiling

@@ -109,7 +109,7 @@ def test_rungs_that_points_share_are_stored_once_and_shared_again():
 
 def test_a_curve_of_another_format_is_refused() -> None:
     data = changed(pack_curve(curve(point(0, 0.5))), with_figures(lambda f: f.update(thrifty=2)))
-    with pytest.raises(BundleError, match="not a curve of format 3"):
+    with pytest.raises(BundleError, match="not a curve of format 4"):
         unpack_curve(data)
 
 

@@ -186,7 +186,7 @@ def test_a_task_that_is_given_is_not_guessed() -> None:
         ({"X": X.assign(dear=np.nan)}, DataError, "'dear' has no value at all"),
         ({"X": X.assign(dear=np.where(X.index == 7, np.inf, 1))}, DataError, "inf in row 7"),
         ({"X": X.assign(dear=["abc", *map(str, range(239))])}, DataError, "'abc' in row 0"),
-        ({"X": X.iloc[:0], "y": LABEL[:0]}, DataError, "sample"),
+        ({"X": X.iloc[:0], "y": LABEL[:0]}, DataError, "there are no rows"),
         ({"X": X.iloc[:4], "y": LABEL[:4], "task": "classification"}, DataError, "too few rows"),
     ],
 )

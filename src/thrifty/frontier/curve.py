@@ -180,6 +180,9 @@ class Curve:
         SHA-256 of the validation set.
     clusters : int array of shape (n,), optional
         Query or group of each validation row, where the rows of one are one observation.
+    cross_fitted : bool
+        Whether the validation rows are the training rows, scored by models of single folds that
+        have not seen them.
     chosen : CurvePoint, optional
         The chosen point, if one was chosen.
 
@@ -205,6 +208,7 @@ class Curve:
     level: float = 0.95
     data: str = ""
     clusters: NDArray[np.int64] | None = None
+    cross_fitted: bool = False
     chosen: CurvePoint | None = None
 
     def __post_init__(self) -> None:

@@ -39,12 +39,12 @@ from thrifty.model.base import shared_parts
 
 __all__ = ["pack_curve", "unpack_curve"]
 
-FORMAT = 3
+FORMAT = 4
 FIGURES = "curve.json"
 ARRAYS = ("bills", "gains", "neg_brier")
 SINGLE = ("learner", "knob", "bill", "quality", "ceiling")
 PAIRS = ("bill_interval", "quality_interval", "training_bill")
-CURVE = ("scoring", "task", "unit", "full", "level", "data")
+CURVE = ("scoring", "task", "unit", "full", "level", "data", "cross_fitted")
 DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 # Largest size of the figures, in bytes.
 MAX_FIGURES = 2**31 - 1

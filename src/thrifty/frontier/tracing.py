@@ -143,8 +143,11 @@ def trace_learner(
     if hasattr(learner, "_report"):
         learner._report = current_report()
     points = thin(_path(learner, train, validation))
+    cross_fitted = False
     if validation is None:
         validation = learner.evidence(train)
+        # On large tables, the evidence is held out, and scored by the models themselves.
+        cross_fitted = len(validation) == len(train)
     predictor = points[0].model
     rows = np.arange(len(train))
     if len(train) > TRAINING_ROWS:
@@ -165,6 +168,7 @@ def trace_learner(
         level=LEVEL,
         data=digest_of_rows(held_out.X, validation.labels, validation.clusters),
         clusters=validation.clusters,
+        cross_fitted=cross_fitted,
     )
 
 
