@@ -12,9 +12,10 @@ best gain per price, small random forests and pystreed, pooled; of two prototype
 release. Only means are known, so "level" means within one standard error of ours. "Plain" is the
 best of four plain models on all features in the same run, on the same test rows: a random forest
 and extra-trees of 300 trees, LightGBM with early stopping, and logistic regression, fitted on the
-first part; the column after it is our lead at the full price, with its paired standard error. The
-calibration errors are those of the model for 100 % and of that plain model. CPU time
-is a multiple of one plain fit with early stopping of scikit-learn's HistGradientBoosting.
+first part; the column after it is our lead at the full price, with its paired standard error: over
+splits or, where all have the same test set, over its rows. The calibration errors are those of the
+model for 100 % and of that plain model. CPU time is a multiple of one plain fit with early stopping
+of scikit-learn's HistGradientBoosting.
 
 Regression and ranking: R2 on random 80/20 splits at unit prices, and NDCG@5 on random 80/20 splits
 of the queries, where queries without a relevant row count 0.
@@ -46,19 +47,19 @@ SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 # The best area known for each set, in points, and the largest CPU time, in plain fits.
 GOALS = {
     "heart": (81.2, 30),
-    "thyroid": (95.3, 30),
-    "pima": (71.0, 30),
+    "thyroid": (95.1, 30),
+    "pima": (70.2, 30),
     "hepatitis": (85.8, 30),
     "letter": (75.4, 30),
-    "satellite": (79.3, 30),
-    "magic": (76.2, 30),
-    "pageblocks": (94.3, 30),
-    "mfeat": (92.2, 30),
+    "satellite": (78.7, 30),
+    "magic": (76.1, 30),
+    "pageblocks": (94.1, 30),
+    "mfeat": (91.5, 30),
     "dna": (94.3, 30),
-    "ionosphere": (89.6, 30),
+    "ionosphere": (89.0, 30),
     "wbcd": (91.0, 30),
-    "soybean": (70.7, 30),
-    "covertype": (82.5, 10),
+    "soybean": (69.6, 30),
+    "covertype": (81.6, 10),
 }
 VALUES = {"boston_housing": "R2", "diabetes": "R2", "friedman1": "R2", "mq2008": "NDCG@5"}
 HEADER = (
@@ -68,6 +69,8 @@ HEADER = (
 VALUES_HEADER = (
     "data set", "measure", *(f"{100 * share:g} %" for share in SHARES), "error at 100 %", "plain",
 )  # fmt: skip
+# Seeds from this one on were not looked at while the defaults were chosen.
+FIRST_SEED = 60
 SEEDS = {"covertype": 2}
 COVERTYPE = (36603, 15688, 58101)
 CALIBRATION_BINS = 15
@@ -170,33 +173,37 @@ def run(name, seed):
     model.fit(found.X.iloc[pool], y[pool])
     cpu = time.process_time() - start
     within, area_found, right, ece = evaluate(model, found.X.iloc[test], y[test])
+    lead_rows = {}
     plain, classes, seconds = plain_models(codes_of(found.X), y, rows, seed)
     hits = {each: classes[p.argmax(axis=1)] == y[test] for each, p in plain.items()}
     errors = {each: calibration_error(p, hits[each]) for each, p in plain.items()}
+    if found.split is not None:
+        lead_rows = {each: 100.0 * right - 100.0 * hit for each, hit in hits.items()}
     return {
-        "within": within, "area": area_found, "right": right, "ece": ece,
+        "within": within, "area": area_found, "right": 100 * right.mean(), "ece": ece,
+        "lead by row": lead_rows,
         "plain": {each: hit.mean() * 100 for each, hit in hits.items()},
         "plain ece": errors, "cpu": cpu / seconds,
     }  # fmt: skip
 
 
 def evaluate(model, X, y):
-    """Return test accuracies at the shares and the area; for 100 %, accuracy and calibration."""
+    """Return test accuracies at the shares and the area; for 100 %, hits and calibration error."""
     curve = model.frontier_
     bills = sorted({0.0, *(point.bill for point in curve.points if point.bill <= curve.full)})
     along = [curve.choose(bill) for bill in bills]
     within = [curve.choose(share * curve.full) for share in SHARES]
     points = list({id(point): point for point in (*along, *within)}.values())
     encoded = points[0].model.schema.encode(X)
-    known, ece = {}, 0.0
+    known, hits, ece = {}, np.empty(0), 0.0
     # Ladders share rungs, which are evaluated once for all of them.
     for k, scores, _ in score_together([point.model.model for point in points], encoded):
         right = points[k].model.classes[scores.argmax(axis=1)] == y
         known[id(points[k])] = 100 * right.mean()
         if points[k] is within[-1]:
-            ece = calibration_error(scores, right)
+            hits, ece = right, calibration_error(scores, right)
     accuracies, steps = ([known[id(point)] for point in some] for some in (within, along))
-    return accuracies, area(bills, steps, curve.full), accuracies[-1], ece
+    return accuracies, area(bills, steps, curve.full), hits, ece
 
 
 def summarize(name, runs):
@@ -210,9 +217,11 @@ def summarize(name, runs):
     plain = {each: [found["plain"][each] for found in runs] for each in runs[0]["plain"]}
     best = max(plain, key=lambda each: np.mean(plain[each]))
     lead = np.array([found["right"] for found in runs]) - np.array(plain[best])
+    by_row = [found["lead by row"][best] for found in runs if found["lead by row"]]
+    lead_error = _error(np.mean(by_row, axis=0)) if by_row else _error(lead)
     return [
         name, *(f"{value:.1f}" for value in within), f"{areas.mean():.1f}", f"{error:.1f}", goal,
-        verdict, f"{np.mean(plain[best]):.1f} {best}", f"{lead.mean():+.1f}", f"{_error(lead):.1f}",
+        verdict, f"{np.mean(plain[best]):.1f} {best}", f"{lead.mean():+.1f}", f"{lead_error:.1f}",
         f"{np.mean([found['ece'] for found in runs]):.3f}",
         f"{np.mean([found['plain ece'][best] for found in runs]):.3f}",
         f"{np.median([found['cpu'] for found in runs]):.1f}", f"<= {limit}",
@@ -292,7 +301,7 @@ def main():
     BudgetClassifier().fit(X, np.asarray(X["a"] > 0))  # imports, before time is measured
     failures = []
     for name in chosen:
-        seeds = range(SEEDS.get(name, 5))
+        seeds = range(FIRST_SEED, FIRST_SEED + SEEDS.get(name, 5))
         is_class = name in GOALS
         file, header, known = (
             ("targets", HEADER, GOALS) if is_class else ("targets_values", VALUES_HEADER, VALUES)
