@@ -77,12 +77,20 @@ def test_without_a_feature_within_the_budget_there_is_no_cheapest_baseline() -> 
 
 
 def test_the_cheapest_that_is_good_enough_is_taken() -> None:
-    found = fit_budget(X, LABEL, prices=PRICES, target_quality=0.6)
+    found = fit_budget(X, LABEL, prices=PRICES, target_quality=0.6, confidence=None)
     cheaper = [point for point in found.curve.points if point.bill < found.chosen.bill]
     assert found.chosen.quality >= 0.6 and cheaper
     assert all(point.quality < 0.6 for point in cheaper)
-    with pytest.raises(BudgetError, match="no point reaches accuracy 1.5"):
-        fit_budget(X, LABEL, prices=PRICES, target_quality=1.5)
+    with pytest.raises(BudgetError, match="no model reaches accuracy 1.5; the nearest"):
+        fit_budget(X, LABEL, prices=PRICES, target_quality=1.5, confidence=None)
+
+
+def test_a_quality_is_met_with_confidence_by_default() -> None:
+    found = fit_budget(X, LABEL, prices=PRICES, target_quality=0.6)
+    assert found.chosen is found.curve.cheapest(0.6, 0.95)
+    best = max(point.quality for point in found.curve.points)
+    with pytest.raises(BudgetError, match="with 95% confidence; the nearest"):
+        fit_budget(X, LABEL, prices=PRICES, target_quality=best)
 
 
 def test_test_rows_have_no_part_in_learning_and_choosing() -> None:

@@ -29,15 +29,15 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 @click.option("--budget", type=click.FloatRange(min=0), callback=finite, metavar="B",
               help="Largest mean cost per example; give this or --quality.")  # fmt: skip
 @click.option("--quality", type=float, callback=finite, metavar="Q",
-              help="Pick the cheapest model whose quality on the validation set is at least "
-              "Q.")  # fmt: skip
+              help="Pick the cheapest model whose quality is at least Q.")  # fmt: skip
 @click.option("--cap", type=click.FloatRange(min=0), callback=finite, metavar="C",
               help="Largest cost of any single example.")  # fmt: skip
 @click.option("--confidence", type=PROBABILITY, callback=finite, metavar="P",
-              help="Confidence that the budget holds on new data; by default 0.95.")  # fmt: skip
+              help="Confidence that the budget, or the quality, holds on new data; by default "
+              "0.95.")  # fmt: skip
 @click.option("--no-confidence", is_flag=True,
-              help="Meet the budget on the validation set only, without a safety margin for new "
-              "data.")  # fmt: skip
+              help="Meet the budget, or the quality, on the validation set only, without a safety "
+              "margin for new data.")  # fmt: skip
 @click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), callback=finite,
               metavar="SECONDS", help="Seconds to train in; of several learners, none starts "
               "after it.")  # fmt: skip
@@ -66,15 +66,13 @@ def fit(
         raise click.UsageError("Give either --budget or --quality.")
     if confidence is not None and no_confidence:
         raise click.UsageError("Give either --confidence or --no-confidence.")
-    if quality is not None and (confidence is not None or no_confidence):
-        raise click.UsageError("--confidence and --no-confidence need --budget.")
     check_outputs([output, report], [options.table, options.prices])
     data = read_training_data(options)
     with progress("training"):
         from thrifty.frontier import fit_budget
         from thrifty.report import fit_facts, render_page, write_page
 
-        safety = None if no_confidence or budget is None else confidence or DEFAULT_CONFIDENCE
+        safety = None if no_confidence else confidence or DEFAULT_CONFIDENCE
         found = fit_budget(
             data.table, None, task=options.task, groups=data.groups,
             target_quality=quality, random_state=options.seed, prices=data.prices, budget=budget,

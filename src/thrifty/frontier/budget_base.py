@@ -95,14 +95,17 @@ class BudgetEstimator(PricedEstimator):
         return self._with_point(self._choose(self.frontier_, budget), budget)
 
     def at_quality(self, quality: float) -> Self:
-        """Return a copy that uses the cheapest point with this quality on the validation set.
+        """Return a copy that uses the cheapest point with this quality, without training.
+
+        With the confidence of this estimator, the quality is reached on new data; if the confidence
+        is None, it is reached on the validation set.
 
         Raises
         ------
         BudgetError
-            If no point is that good.
+            If no point is that good; it names the best one, and the quality that can be asked for.
         """
-        return self._with_point(self.frontier_.cheapest(quality), None)
+        return self._with_point(self.frontier_.cheapest(quality, self.confidence), None)
 
     def _fit(self, whole: TrainingSet, validation: Any) -> Self:
         """Race the learners, and choose a point.

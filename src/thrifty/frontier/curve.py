@@ -282,22 +282,27 @@ class Curve:
 
         return choose(self, budget, confidence)
 
-    def cheapest(self, quality: float) -> CurvePoint:
-        """Return the cheapest point with at least this quality on the validation set.
+    def cheapest(self, quality: float, confidence: float | None = None) -> CurvePoint:
+        """Return the cheapest point with at least this quality.
+
+        Parameters
+        ----------
+        quality : float
+        confidence : float, optional
+            Probability that the point reaches the quality on new data, see
+            `thrifty.frontier.quality_target`. By default the quality on the validation set is taken
+            as it is.
 
         Raises
         ------
         BudgetError
             If there is none; it names the best point and its quality.
         """
-        for point in self.frontier:
-            if point.quality >= quality:
-                return point
-        best = self.frontier[-1]
-        raise BudgetError(
-            f"no point reaches {self.scoring} {quality:.6g}; the best, {best.name}, has "
-            f"{best.quality:.6g} at a mean bill of {money(best.bill, self.unit)}"
-        )
+        from thrifty.frontier import quality_target  # which knows curves
+
+        if confidence is None:
+            return quality_target.cheapest_on_validation_rows(self, quality)
+        return quality_target.cheapest_with_confidence(self, quality, confidence)
 
     def area(self, scale: str = "log", low: float = 0.02, high: float = 1.0) -> float:
         """Return the mean quality over the budgets from `low` to `high`, shares of the full price.

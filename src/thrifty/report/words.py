@@ -98,6 +98,19 @@ def assumptions(found: BudgetFit, note: str) -> list[str]:
                 f"On the test set the mean bill is {format_mean(found.test_result.bill, unit)}, "
                 f"above the budget of {money(estimator.budget, unit)}."
             )
+    if found.target_quality is not None:
+        metric, target = (
+            found.curve.scoring,
+            format_quality(found.curve.scoring, found.target_quality),
+        )
+        items.append(
+            f"The {metric} is at least {target} on the validation set, without a safety margin for "
+            "new data."
+            if estimator.confidence is None
+            else f"With {100 * estimator.confidence:g}% confidence, the {metric} of new examples "
+            f"drawn like the validation set is at least {target}. A third of the validation rows "
+            "ranked the models, the others tested them."
+        )
     items.append("A missing value was requested, paid for, and came back empty.")
     if found.guessed:
         items.append(f"The task, {found.task}, was inferred from the target.")
