@@ -10,7 +10,15 @@ from typing import Any
 
 import click
 
-__all__ = ["progress", "show_fit", "show_frontier", "show_json", "show_settings", "show_table"]
+__all__ = [
+    "progress",
+    "show_fit",
+    "show_frontier",
+    "show_json",
+    "show_results",
+    "show_settings",
+    "show_table",
+]
 
 
 def progress(message: str) -> AbstractContextManager[Any]:
@@ -35,7 +43,10 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], left: int 
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(columns):
-        table.add_column(column, justify="left" if i < left else "right", overflow="fold")
+        if i < left:
+            table.add_column(column, overflow="fold")
+        else:
+            table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     # Names of features are the user's: brackets in them are not markup.
@@ -57,59 +68,95 @@ def show_settings(settings: dict[str, Any]) -> None:
 
 
 def show_frontier(points: Sequence[dict[str, Any]], metric: str, unit: str) -> None:
-    """Print the points of a frontier as a table; a star marks the chosen one."""
-    from thrifty.report.words import format_mean, format_number
+    """Print the points that none of the others beats, as printed; a star marks the chosen one."""
+    from thrifty.report.words import (
+        format_interval,
+        format_mean,
+        format_number,
+        format_quality,
+        shown_frontier,
+    )
 
     show_table(
-        ["learner", "knob", f"mean bill\n({unit})" if unit else "mean bill", metric, "features"],
+        ["learner", "knob", f"mean bill\n({unit})" if unit else "mean bill", metric,
+         "95% interval", "features"],
         [
             [
                 point["learner"] + (" *" if point.get("chosen") else ""),
-                ", ".join(f"{key} {format_number(value)}" for key, value in point["knob"].items()),
+                ", ".join(f"{key} {format_number(value)}" for key, value in point["knob"].items())
+                if point["features"]
+                else "constant, buys nothing",
                 format_mean(point["bill"]),
-                f"{point['quality']:.4f}",
+                format_quality(metric, point["quality"]),
+                format_interval(metric, point["quality_interval"]),
                 str(point["features"]),
             ]
-            for point in points
+            for point in shown_frontier(points, metric)
         ],
         left=2,
-    )
+    )  # fmt: skip
 
 
 def show_fit(facts: dict[str, Any]) -> None:
-    """Print the results of a fit: savings on the test set, the frontier, and the headline.
+    """Print the results of a fit: what to know first, test results, frontier, comparison.
 
     Parameters
     ----------
     facts : dict
         What `thrifty.report.fit_facts` returned.
     """
-    from thrifty.report.words import format_mean
+    from thrifty.report.words import format_mean, format_quality
 
     settings, chosen = facts["settings"], facts["chosen"]
-    metric, unit, full = settings["metric"], settings["unit"], facts["baselines"][0]["bill"]
+    metric, unit = settings["metric"], settings["unit"]
+    for remark in facts["remarks"]:
+        click.echo(remark)
     show_settings(settings)
-    click.echo("Test set, compared with models trained without prices:")
+    click.echo("Test set, with 95% intervals; baselines are trained without prices:")
+    show_results(facts)
+    click.echo("Pareto frontier on the validation set (* chosen):")
+    show_frontier([point for point in facts["frontier"] if not point["dominated"]], metric, unit)
+    if any(point["chosen"] and point["dominated"] for point in facts["frontier"]):
+        point = chosen["validation"]
+        why = "level with the best within noise"
+        if settings["quality"] is not None:
+            why = "the cheapest of those that were proven to be good enough"
+        click.echo(
+            f"The chosen model is not on it, but {why}: {chosen['learner']}, mean bill "
+            f"{format_mean(point['bill'], unit)}, {metric} "
+            f"{format_quality(metric, point['quality'])}"
+        )
+    for result in facts["learners"]:
+        if result["outcome"] != "ran":
+            click.echo(f"{result['learner']} did not run: {result['outcome']}")
+    click.echo(f"On the test set: {facts['comparison']}")
+
+
+def show_results(facts: dict[str, Any]) -> None:
+    """Print bill and quality of the chosen model, the baselines and the constant on the test set.
+
+    The saving is relative to the price of all features.
+    """
+    from thrifty.report.words import format_interval, format_mean, format_quality
+
+    settings = facts["settings"]
+    metric, unit, full = settings["metric"], settings["unit"], settings["full"]
+    results = [
+        (f"chosen: {facts['chosen']['learner']}", facts["test"]),
+        *((baseline["name"], baseline) for baseline in facts["baselines"]),
+        ("constant, buys nothing", facts["constant"]),
+    ]
     show_table(
-        ["", f"mean bill\n({unit})" if unit else "mean bill", metric, "saving"],
+        ["", f"mean bill\n({unit})" if unit else "mean bill", "", metric, "", "saving"],
         [
             [
                 name,
                 format_mean(result["bill"]),
-                f"{result['quality']:.4f}",
+                f"[{format_mean(result['bill_low'])}, {format_mean(result['bill_high'])}]",
+                format_quality(metric, result["quality"]),
+                format_interval(metric, (result["quality_low"], result["quality_high"])),
                 f"{100 * (1 - result['bill'] / full):.1f}%" if full > 0 else "-",
             ]
-            for name, result in [
-                (f"chosen: {chosen['learner']}", chosen["test"]),
-                *((baseline["name"], baseline) for baseline in facts["baselines"]),
-            ]
+            for name, result in results
         ],
     )
-    click.echo("Pareto frontier on the validation set (* chosen):")
-    show_frontier(facts["frontier"], metric, unit)
-    for result in facts["learners"]:
-        if result["outcome"] != "ran":
-            click.echo(f"{result['learner']} did not run: {result['outcome']}")
-    if not facts["bought"]:
-        click.echo("The model buys nothing: no feature that helps fits the budget.")
-    click.echo(f"On the test set: {facts['headline']}")

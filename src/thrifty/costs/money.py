@@ -13,7 +13,7 @@ from decimal import Decimal
 
 import numpy as np
 
-__all__ = ["as_float", "money", "price_fault"]
+__all__ = ["as_float", "format_mean", "money", "price_fault"]
 
 # Far above any real price, and far enough below the largest float that no bill overflows.
 MAX_PRICE = 1e100
@@ -67,13 +67,30 @@ def price_fault(value: object) -> str | None:
 def money(amount: float, unit: str = "") -> str:
     """Format an amount with two decimals, or with six significant digits if it needs them.
 
+    A currency, such as "CAD" or "$", goes before the amount, any other unit after it.
+
     Examples
     --------
     >>> from thrifty.costs.money import money
     >>> money(17.27, "CAD"), money(2.0999999999999996), money(0.00125, "ms")
-    ('CAD 17.27', '2.10', 'ms 0.00125')
+    ('CAD 17.27', '2.10', '0.00125 ms')
     """
     text = f"{amount:.2f}" if amount < 1e15 else f"{amount:.6g}"
     if not math.isclose(float(text), amount, rel_tol=1e-6):
         text = f"{amount:.6g}"
-    return f"{unit} {text}" if unit else text
+    if not unit:
+        return text
+    is_currency = (len(unit) == 3 and unit.isupper()) or not unit[0].isalnum()
+    return f"{unit} {text}" if is_currency else f"{text} {unit}"
+
+
+def format_mean(amount: float, unit: str = "") -> str:
+    """Format a mean amount: two decimals from 1 on, three significant digits below.
+
+    Examples
+    --------
+    >>> from thrifty.costs.money import format_mean
+    >>> format_mean(29.131858, "CAD"), format_mean(0.0012345, "ms")
+    ('CAD 29.13', '0.00123 ms')
+    """
+    return money(round(amount, 2) if amount >= 1 else float(f"{amount:.3g}"), unit)

