@@ -95,6 +95,12 @@ def test_baselines_are_trained_on_all_rows_but_the_test_set(found, monkeypatch) 
     assert again.baselines == found.baselines  # the same seed, the same figures
 
 
+def test_a_cap_limits_the_features_of_every_row() -> None:
+    found = fit_budget(X, LABEL, prices=PRICES, budget=11.5, cap=2.0)
+    fixed = [each for each in found.baselines if "all features" not in each.name]
+    assert fixed and all(each.ceiling <= 2.0 for each in fixed)
+
+
 def test_the_frontier_and_the_constant_are_measured_on_the_test_rows(found) -> None:
     first, *others = found.test_points
     assert (first.name, first.bill) == ("constant", 0.0)

@@ -120,6 +120,15 @@ def test_without_a_budget_a_baseline_may_cost_as_much_as_the_model(found) -> Non
     assert remarks(dear) == []
 
 
+def test_a_baseline_that_may_break_the_cap_is_not_mentioned(found) -> None:
+    estimator = copy.copy(found.estimator)
+    changed = compared(found, (3.0, 0.9), (2.0, 0.95), (-0.08, -0.02), estimator=estimator)
+    estimator.cap = changed.baselines[0].ceiling
+    assert remarks(changed)[0].startswith("A baseline is better")
+    estimator.cap -= 0.1
+    assert remarks(changed) == []
+
+
 def test_many_features_of_a_baseline_are_counted(found) -> None:
     changed = compared(found, (3.0, 0.9), (8.0, 0.95), (-0.08, -0.02))
     many = replace(changed.baselines[0], columns=tuple("abcdefghij"), features=10)

@@ -80,6 +80,8 @@ class Baseline:
         Its interval, paired over the rows: both models are measured on the same.
     saving_interval : (float, float)
         Interval of the bill of the baseline minus that of the chosen model, paired.
+    ceiling : float
+        Upper bound on the bill of any example.
     columns : tuple of str
         Names of the features that it reads.
     """
@@ -93,6 +95,7 @@ class Baseline:
     difference: float
     difference_interval: Interval
     saving_interval: Interval
+    ceiling: float
     columns: tuple[str, ...]
 
     @classmethod
@@ -100,6 +103,7 @@ class Baseline:
         cls,
         name: str,
         columns: tuple[str, ...],
+        ceiling: float,
         theirs: MeasuredOutputs,
         ours: MeasuredOutputs,
         clusters: NDArray[np.int64] | None,
@@ -112,25 +116,28 @@ class Baseline:
             difference=ours.result.quality - theirs.result.quality,
             difference_interval=difference_interval(ours.gains, theirs.gains, clusters),
             saving_interval=difference_interval(theirs.bills, ours.bills, clusters),
+            ceiling=ceiling,
             columns=columns,
         )
 
-    def verdict(self, chosen: TestResult, budget: float | None) -> str:
+    def verdict(self, chosen: TestResult, budget: float | None, cap: float | None = None) -> str:
         """Return how it compares with the chosen model on the test set.
 
         ``"better"`` if it is within the budget and its quality is higher beyond noise;
         ``"cheaper"`` if its quality is no lower and its bill clearly is; ``"ahead"`` if it is
-        within the budget and its quality is higher, but within noise; else ``"behind"``.
-        Without a budget, what the chosen model costs is the limit.
+        within the budget and its quality is higher, but within noise; else, and if an example may
+        cost more than the cap, ``"behind"``. Without a budget, what the chosen model costs is the
+        limit.
         """
         limit = chosen.bill if budget is None else max(budget, chosen.bill)
-        within = self.bill <= limit
-        if within and self.difference_interval[1] < 0:
+        if self.bill > limit or (cap is not None and self.ceiling > cap):
+            return "behind"
+        if self.difference_interval[1] < 0:
             return "better"
         clearly_cheaper = self.bill < CLEARLY_CHEAPER * chosen.bill and self.saving_interval[1] < 0
         if clearly_cheaper and self.difference <= 0:
             return "cheaper"
-        return "ahead" if within and self.difference < 0 else "behind"
+        return "ahead" if self.difference < 0 else "behind"
 
 
 class PlainModel(NamedTuple):
@@ -232,12 +239,11 @@ class PlainModels:
         train, validation = self.train.take_columns(columns), self.validation.take_columns(columns)
         best, found = -np.inf, dict(settings[0])
         for setting in settings:
-            fitted = (
-                clone(self.learner).set_params(**setting).fit(train, None, validation=validation)
-            )
-            quality = self.metric.value(fitted.model_.score(validation.X), validation)
+            learner = clone(self.learner).set_params(**setting)
+            model = learner.fit(train, None, validation=validation).model_
+            quality = self.metric.value(model.score(validation.X), validation)
             if quality > best:
-                rounds = len(fitted.model_.roots) // self._trees_per_round
+                rounds = len(model.roots) // self._trees_per_round
                 best, found = quality, {**setting, "n_estimators": max(rounds, 1)}
         return found
 
@@ -245,10 +251,9 @@ class PlainModels:
         self, name: str, columns: NDArray[np.intp], setting: dict[str, Any]
     ) -> PlainModel:
         """Boost on all rows but the test set; a row pays for what it reads."""
-        fitted = (
-            clone(self.learner).set_params(**setting).fit(self.whole.take_columns(columns), None)
-        )
-        model, rows = fitted.model_, self.test.X[:, columns]
+        learner = clone(self.learner).set_params(**setting)
+        model = learner.fit(self.whole.take_columns(columns), None).model_
+        rows = self.test.X[:, columns]
         used = np.zeros((len(self.test), len(self.prices.own)), dtype=bool)
         used[:, columns] = model.used(rows)
         read = columns[model.support]

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty.bundle import Predictor
 from thrifty.errors import DataError
@@ -262,10 +261,10 @@ def fit_budget(
         test_points=measure_points(
             estimator.frontier_.frontier, point, constant.result, test, metric
         ),
-        constant=Baseline.compare("constant", (), constant, chosen, test.clusters),
+        constant=Baseline.compare("constant", (), 0.0, constant, chosen, test.clusters),
         constant_validation=on_validation.result,
         baselines=tuple(_baselines(whole, parts, chosen, metric, estimator, random_state)),
-        same_answer=_same_answer(outputs.scores, test),
+        same_answer=_same_answer(point.model, test),
         sets=replace(sets, test=test),
         target_quality=target_quality,
         seed=random_state,
@@ -287,6 +286,8 @@ def _baselines(
     test = whole.hold_out(positions, train.schema)
     learner = LEARNERS[whole.task]["greedy-miser"](random_state=seed)
     spendable = estimator.point_.bill if estimator.budget is None else estimator.budget
+    if estimator.cap is not None:  # every row pays for all of a fixed set of features
+        spendable = min(spendable, estimator.cap)
     names = [str(name) for name in whole.schema.names]
     plain = PlainModels(
         learner, whole.prices, parts.train, parts.validation, train, test, metric, seed
@@ -294,15 +295,15 @@ def _baselines(
     for model in plain.within(spendable):
         measured = MeasuredOutputs.of(model.outputs, test, metric, model.ceiling)
         columns = tuple(names[j] for j in model.columns)
-        yield Baseline.compare(model.name, columns, measured, chosen, test.clusters)
+        yield Baseline.compare(model.name, columns, model.ceiling, measured, chosen, test.clusters)
 
 
-def _same_answer(scores: NDArray[np.float64], test: ValidationSet) -> str | None:
-    """Return the answer, if it is the same for all rows."""
-    answers = scores if scores.ndim == 1 else scores.argmax(axis=1)
+def _same_answer(model: Predictor, test: ValidationSet) -> str | None:
+    """Return the answer of a model, if it is the same for all test rows."""
+    answers = model.predict(test.table)
     if np.any(answers != answers[0]):
         return None
-    return str(answers[0] if test.classes is None else test.classes[int(answers[0])])
+    return f"{answers[0]:.4g}" if test.classes is None else str(answers[0])
 
 
 def split_table(whole: TrainingSet, share: float = SHARE, random_state: int = 0) -> ThreeSets:

@@ -209,7 +209,7 @@ def _baseline(baseline: Baseline, found: BudgetFit) -> dict[str, Any]:
         "difference": baseline.difference,
         "difference_low": low,
         "difference_high": high,
-        "verdict": baseline.verdict(found.test_result, found.estimator.budget),
+        "verdict": baseline.verdict(found.test_result, found.estimator.budget, found.estimator.cap),
     }
 
 

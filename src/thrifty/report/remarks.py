@@ -61,7 +61,8 @@ def remarks(found: BudgetFit) -> list[str]:
     verdicts: dict[str, list[Baseline]] = {}
     others = () if items else (found.constant,)  # it is mentioned already
     for baseline in (*found.baselines, *others):
-        verdicts.setdefault(baseline.verdict(chosen, budget), []).append(baseline)
+        verdict = baseline.verdict(chosen, budget, found.estimator.cap)
+        verdicts.setdefault(verdict, []).append(baseline)
     worst = next((verdict for verdict in VERDICTS if verdict in verdicts), None)
     if worst is not None:
         best = max(verdicts[worst], key=lambda each: (each.quality, -each.bill))
