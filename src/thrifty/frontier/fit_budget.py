@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -357,7 +357,7 @@ def _with_provenance(
         "rows": sizes,
         "data": data,
         "metric": estimator.frontier_.scoring,
-        "held_out": asdict(result),
+        "held_out": {"bill": result.bill, "quality": result.quality},
     }
     provenance = {**(model.provenance or {}), **origin}
     return Predictor(model.model, model.schema, model.prices, model.classes, model.knob, provenance)
