@@ -27,7 +27,7 @@ from thrifty.frontier.fit_budget import split_table
 from thrifty.frontier.scoring import find_metric
 from thrifty.learn.dataset import TrainingSet
 
-NAMES, MOST_ROWS, SPLITS = ("magic", "letter", "covertype", "pageblocks"), 20_000, 3
+NAMES, MOST_ROWS, SPLITS = ("magic", "letter", "covertype", "pageblocks"), 20_000, 2
 
 
 def read(name):
