@@ -13,6 +13,7 @@ from typing import Any
 from thrifty import __version__
 from thrifty.bundle import Predictor
 from thrifty.frontier import BudgetFit, CurvePoint
+from thrifty.frontier.evaluate import mean_interval
 from thrifty.frontier.scoring import find_metric
 from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.point import ValidationOutputs
@@ -93,7 +94,16 @@ def fit_facts(
             "validation": _point(chosen),
             "test": asdict(found.test_result),
         },
-        "baselines": [asdict(baseline) for baseline in found.baselines],
+        "test": _test_facts(found.predictor, found.test, found.curve.scoring),
+        "baselines": [_with_ends(asdict(baseline)) for baseline in found.baselines],
+        "test_points": [
+            {
+                "name": point.name,
+                "chosen": point is chosen,
+                **_test_facts(point.model, found.test, found.curve.scoring),
+            }
+            for point in sorted(listed, key=lambda point: point.bill)
+        ],
         "frontier": [
             {
                 **_point(point),
@@ -158,6 +168,7 @@ def predictor_facts(
             **_table_facts(predictor),
             "rows": {"test": len(rows)},
         },
+        "test": _test_facts(predictor, rows, metric.name),
         **prediction_facts(predictor, rows),
         "provenance": _provenance(predictor, origin.get("seed"), origin.get("data")),
         "assumptions": ["New data is assumed to come from the same distribution as these rows."],
@@ -168,6 +179,27 @@ def _table_facts(predictor: Predictor) -> dict[str, Any]:
     """Return the number of features, their price, and its unit."""
     prices = predictor.prices
     return {"unit": prices.unit, "features": len(predictor.schema), "full": prices.full}
+
+
+def _test_facts(predictor: Predictor, rows: ValidationSet, scoring: str) -> dict[str, Any]:
+    """Return bill and quality of a predictor on some rows, with their 95% intervals."""
+    outputs = ValidationOutputs.of(predictor, rows.X)
+    found = find_metric(scoring, rows.task).measure(outputs.scores, rows)
+    bill_low, bill_high = mean_interval(outputs.bills, 0.95, predictor.ceiling, rows.clusters)
+    return {
+        "bill": float(outputs.bills.mean()),
+        "bill_low": bill_low,
+        "bill_high": bill_high,
+        "quality": found.value,
+        "quality_low": found.low,
+        "quality_high": found.high,
+    }
+
+
+def _with_ends(figures: dict[str, Any]) -> dict[str, Any]:
+    """Add intervals of no width, until baselines are measured with theirs."""
+    ends = {f"{key}_{end}": figures[key] for key in ("bill", "quality") for end in ("low", "high")}
+    return {**figures, **ends}
 
 
 def _point(point: CurvePoint) -> dict[str, Any]:
