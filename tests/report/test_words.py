@@ -49,15 +49,15 @@ def test_the_headline_says_how_much_cheaper_and_better(found, figures, words) ->
 
 def test_metrics_that_are_not_shares_are_compared_as_they_are(regression) -> None:
     words = headline(compared(regression, 1.0, 0.75, 2.0, 0.5))
-    assert words.endswith("r2 0.75 vs. 0.5 for plain boosting on all features.")
+    assert words.endswith("r2 0.7500 vs. 0.5000 for plain boosting on all features.")
 
 
 def test_a_summary_has_cost_and_quality() -> None:
-    assert summary(2.0, 0.125, "r2", "") == "2.00 per example, r2 0.125."
+    assert summary(2.0, 0.125, "r2", "") == "2.00 per example, r2 0.1250."
 
 
 def test_a_mean_has_no_false_digits() -> None:
-    assert format_mean(29.131858, "min") == "min 29.13"
+    assert format_mean(29.131858, "min") == "29.13 min"
     assert format_mean(0.000123456) == "0.000123"
     assert format_mean(0.0) == "0.00"
 
@@ -65,6 +65,7 @@ def test_a_mean_has_no_false_digits() -> None:
 def test_numbers_are_rounded_and_labels_are_not() -> None:
     assert format_quality("balanced_accuracy", 0.98765) == "98.8%"
     assert format_quality("ndcg@5", 0.98765) == "0.9877"
+    assert format_quality("neg_mean_squared_error", -2987.126) == "-2987.13"
     assert [format_number(value) for value in (12345.678, 12345, "x", True)] == [
         "1.235e+04", "12345", "x", "True"
     ]  # fmt: skip

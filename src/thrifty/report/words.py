@@ -53,7 +53,7 @@ def summary(bill: float, quality: float, metric: str, unit: str) -> str:
     --------
     >>> from thrifty.report.words import summary
     >>> summary(12.5, 0.875, "accuracy", "CAD")
-    '12.50 CAD per example, accuracy 87.5%.'
+    'CAD 12.50 per example, accuracy 87.5%.'
     """
     return f"{_per_example(bill, unit)}, {metric} {format_quality(metric, quality)}."
 
@@ -111,21 +111,23 @@ def format_mean(amount: float, unit: str = "") -> str:
     --------
     >>> from thrifty.report.words import format_mean
     >>> format_mean(29.131858, "CAD"), format_mean(0.0012345, "ms")
-    ('CAD 29.13', 'ms 0.00123')
+    ('CAD 29.13', '0.00123 ms')
     """
     return money(round(amount, 2) if amount >= 1 else float(f"{amount:.3g}"), unit)
 
 
 def format_quality(metric: str, value: float) -> str:
-    """Format a quality: accuracies in percent, other metrics with four significant digits.
+    """Format a quality: accuracies in percent, other metrics with four decimals, two from 10 on.
 
     Examples
     --------
     >>> from thrifty.report.words import format_quality
-    >>> format_quality("accuracy", 0.9646), format_quality("r2", 0.9646)
-    ('96.5%', '0.9646')
+    >>> format_quality("accuracy", 0.9646), format_quality("r2", 0.96)
+    ('96.5%', '0.9600')
     """
-    return f"{100 * value:.1f}%" if metric in PERCENT_METRICS else f"{value:.4g}"
+    if metric in PERCENT_METRICS:
+        return f"{100 * value:.1f}%"
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:.2f}"
 
 
 def format_number(value: Any) -> str:
@@ -141,4 +143,4 @@ def format_number(value: Any) -> str:
 
 
 def _per_example(bill: float, unit: str) -> str:
-    return f"{format_mean(bill)} {unit} per example" if unit else f"{format_mean(bill)} per example"
+    return f"{format_mean(bill, unit)} per example"

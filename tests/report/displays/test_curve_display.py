@@ -66,7 +66,7 @@ def test_budget_and_chosen_point_are_marked(ax, legend_of) -> None:
     budget, star = ax.lines[-2:]
     np.testing.assert_array_equal(budget.get_xdata(), [2.5, 2.5])
     assert (star.get_marker(), star.get_xdata(), star.get_ydata()) == ("*", [2.0], [0.8])
-    assert legend_of(display) == ["dominated points", "frontier", "budget $ 2.50", "chosen"]
+    assert legend_of(display) == ["dominated points", "frontier", "budget $2.50", "chosen"]
 
 
 def test_a_budget_far_beyond_does_not_squeeze_the_curve(ax) -> None:

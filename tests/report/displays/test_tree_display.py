@@ -15,7 +15,7 @@ def test_the_plot_has_a_box_for_every_node_and_a_line_for_every_child(ax) -> Non
     display = TreeDisplay.from_predictor(linear_tree_of(), X, ax=ax)
     assert display.ax_ is ax and display.figure_ is ax.figure
     assert display.nodes_[1].get_text().splitlines()[:2] == [
-        "1: 75% of the rows", "+ 1, 2 ($ 6.50)"
+        "1: 75% of the rows", "+ 1, 2 ($6.50)"
     ]  # fmt: skip
     wide = [line.get_linewidth() for line in ax.lines]
     assert len(wide) == 3 and wide[0] > wide[1] == wide[2]
