@@ -23,7 +23,7 @@ def test_a_model_is_trained_and_summarized(run, folder) -> None:
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
     assert "classification (inferred): 4 features, CAD 11.50 for all" in result.stdout
-    assert re.search(r"On the test set: [\d.]+ CAD per example", result.stdout)
+    assert re.search(r"On the test set: CAD [\d.]+ per example", result.stdout)
     assert "model: m.thrifty" in result.stdout
     predictor = load("m.thrifty")
     assert predictor.schema.names == ("age", "chol", "fbs", "sex")

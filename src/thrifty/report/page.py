@@ -8,14 +8,13 @@ from typing import Any
 
 from thrifty.costs.money import money
 from thrifty.files import write_whole
+from thrifty.report.card_sections import MAX_FEATURES_LISTED, groups_section
 from thrifty.report.charts import calibration_chart, frontier_chart
 from thrifty.report.words import format_mean, format_number, format_quality
 
-__all__ = ["render_page", "write_page"]
+__all__ = ["make_environment", "render_page", "write_page"]
 
 TEMPLATE = "report.html"
-# Features listed one by one; the others are only counted.
-MAX_FEATURES_LISTED = 40
 
 
 def render_page(facts: dict[str, Any]) -> str:
@@ -24,7 +23,8 @@ def render_page(facts: dict[str, Any]) -> str:
     Parameters
     ----------
     facts : dict
-        What `fit_facts` or `predictor_facts` returned.
+        What `fit_facts` or `predictor_facts` returned; with what `card_facts` adds, the page also
+        compares groups.
 
     Examples
     --------
@@ -38,8 +38,23 @@ def render_page(facts: dict[str, Any]) -> str:
     >>> html[html.index("<h1>") : html.index("</h1>")]
     '<h1>Signs &amp; wonders'
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
+
+    template = make_environment(facts).get_template(TEMPLATE)
+    # The text inside the charts was escaped when they were drawn.
+    html = template.render(
+        facts,
+        frontier_chart=Markup(frontier_chart(facts)) if "frontier" in facts else "",
+        calibration_chart=Markup(calibration_chart(facts)) if facts["calibration"] else "",
+        groups=groups_section(facts) if facts.get("by") else None,
+        max_features=MAX_FEATURES_LISTED,
+    )
+    return str(html)
+
+
+def make_environment(facts: dict[str, Any]) -> Any:
+    """Return a Jinja environment with the templates, and filters for the figures of the facts."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("thrifty.report"),
@@ -54,13 +69,7 @@ def render_page(facts: dict[str, Any]) -> str:
         number=format_number,
         quality=partial(format_quality, facts["settings"]["metric"]),
     )
-    # The text inside the charts was escaped when they were drawn.
-    return environment.get_template(TEMPLATE).render(
-        facts,
-        frontier_chart=Markup(frontier_chart(facts)) if "frontier" in facts else "",
-        calibration_chart=Markup(calibration_chart(facts)) if facts["calibration"] else "",
-        max_features=MAX_FEATURES_LISTED,
-    )
+    return environment
 
 
 def write_page(html: str, path: str | os.PathLike[str]) -> None:
