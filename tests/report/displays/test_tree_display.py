@@ -27,6 +27,17 @@ def test_the_plot_has_a_box_for_every_node_and_a_line_for_every_child(ax) -> Non
     assert not any(text.get_parse_math() for text in display.nodes_.values())
 
 
+def test_boxes_and_the_conditions_between_them_do_not_overlap() -> None:
+    display = TreeDisplay.from_predictor(linear_tree_of(), X)
+    display.figure_.draw_without_rendering()
+    boxes = [text.get_bbox_patch().get_window_extent() for text in display.nodes_.values()]
+    others = [text for text in display.ax_.texts if text not in display.nodes_.values()]
+    assert len(others) == 3
+    boxes += [text.get_window_extent() for text in others]
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
+
+
 def test_the_similarity_is_drawn_with_its_numbers() -> None:
     display = TreeDisplay.from_predictor(linear_tree_of(), X)
     ax = display.plot_similarity()

@@ -12,7 +12,7 @@ from thrifty.report.words import PERCENT_METRICS
 
 __all__ = ["draw_measured_points"]
 
-BASELINE_MARKERS = ("s", "D", "^", "v", "P")
+BASELINE_MARKERS = ("s", "D", "^", "v", "P", "X")
 
 
 def draw_measured_points(ax: Any, facts: dict[str, Any]) -> None:

@@ -52,7 +52,9 @@ def add_legend(ax: Any) -> None:
 
 
 def shorten(name: str, width: int) -> str:
-    """Cut a name to at most `width` characters, with an ellipsis in place of the rest.
+    """Cut a name to at most `width` characters, with an ellipsis in place of its middle.
+
+    Names of many features often differ only at their end.
 
     Examples
     --------
@@ -60,4 +62,7 @@ def shorten(name: str, width: int) -> str:
     >>> shorten("cholesterol", 20), len(shorten("cholesterol", 5))
     ('cholesterol', 5)
     """
-    return name if len(name) <= width else f"{name[: width - 1]}\u2026"
+    if len(name) <= width:
+        return name
+    tail = (width - 1) // 2
+    return f"{name[: width - 1 - tail]}\u2026{name[len(name) - tail :]}"
