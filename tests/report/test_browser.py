@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from thrifty.report import fit_facts, render_page, write_page
+from thrifty.report import card_facts, fit_facts, model_card, render_page, write_page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # No sandbox, since tests may run as root in a container; every host name fails to resolve.
@@ -75,8 +75,20 @@ def test_the_page_fills_wide_and_narrow_windows(browser, address, tmp_path, widt
     assert not ink[:, -4:].any()
 
 
+@pytest.fixture(scope="module")
+def card(found, tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("card") / "card.html"
+    facts = fit_facts(found, title="Heart & <soul>", source="folder_" * 20)
+    by = {"sex": found.test.table["sex"], "chol & co": found.test.table["chol & co"]}
+    facts |= card_facts(found.predictor, {"training": found.sets.train, "test": found.test}, by=by)
+    write_page(model_card(facts, html=True), path)
+    return path.as_uri()
+
+
 @pytest.mark.parametrize("width", [360, 1280])
-def test_nothing_is_wider_than_the_window(browser, address, tmp_path, width) -> None:
+@pytest.mark.parametrize("name", ["address", "card"])
+def test_nothing_is_wider_than_the_window(browser, name, tmp_path, width, request) -> None:
+    address = request.getfixturevalue(name)
     # A browser window has a least width, but a frame has not; its page follows the frame's width.
     html = escape(Path(address.removeprefix("file://")).read_text())
     frame = "document.querySelector('iframe').contentDocument.documentElement"

@@ -182,6 +182,13 @@ def test_the_chart_shows_the_test_rows_only(found) -> None:
     assert frontier_chart(facts) != chart
 
 
+def test_baselines_have_names_in_the_wide_chart_and_letters_in_the_narrow_one(found, html) -> None:
+    wide, narrow = frontier_chart(fit_facts(found)).split("</svg>")[:2]
+    assert ">plain boosting</text>" in wide and ">B</text>" not in wide
+    assert ">B</text>" in narrow and ">plain boosting</text>" not in narrow
+    assert '<span class="key">B</span> plain boosting</td>' in html
+
+
 def test_points_of_the_chart_have_tooltips(found) -> None:
     facts = fit_facts(found)
     (baseline, *_) = facts["baselines"]

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Callable
 from html import escape
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,8 @@ SETTINGS: dict[Any, Any] = {
 def frontier_chart(facts: dict[str, Any]) -> str:
     """Draw quality against mean bill on the test set as SVG.
 
-    The element of each point has its figures as data attributes, and as a tooltip.
+    The wide chart names the baselines; the narrow one has letters for them. The element of each
+    point has its figures as data attributes, and as a tooltip.
     """
     settings, test = facts["settings"], facts["test"]
     metric, unit = settings["metric"], settings["unit"]
@@ -62,7 +64,12 @@ def frontier_chart(facts: dict[str, Any]) -> str:
         words = escape(words + format_quality(metric, quality))
         return f'{tag[1]} data-bill="{bill!r}" data-quality="{quality!r}"><title>{words}</title>'
 
-    svg = _draw(lambda ax: draw_measured_points(ax, facts), alt, "frontier")
+    def draw(ax: Any, size: str) -> None:
+        letters = ascii_uppercase[: len(facts["baselines"])]  # the table of results has them, too
+        names = [baseline["name"] for baseline in facts["baselines"]]
+        draw_measured_points(ax, facts, names if size == "wide" else letters)
+
+    svg = _draw(draw, alt, "frontier")
     return re.sub(r'(<g id="frontier-\w+-((?:point|baseline)-\d+)")>', with_figures, svg)
 
 
@@ -78,11 +85,11 @@ def calibration_chart(facts: dict[str, Any]) -> str:
         )
         for curve in facts["calibration"]
     ]
-    draw = CalibrationDisplay(tuple(curves)).plot
-    return _draw(draw, "accuracy against confidence", "calibration")
+    display = CalibrationDisplay(tuple(curves))
+    return _draw(lambda ax, _: display.plot(ax), "accuracy against confidence", "calibration")
 
 
-def _draw(draw: Callable[[Any], object], alt: str, name: str) -> str:
+def _draw(draw: Callable[[Any, str], object], alt: str, name: str) -> str:
     """Draw on new axes in every size; return the SVG elements one after the other."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -91,7 +98,7 @@ def _draw(draw: Callable[[Any], object], alt: str, name: str) -> str:
     for size, inches in SIZES.items():
         with rc_context(SETTINGS):
             figure = Figure(figsize=inches, dpi=72, layout="constrained")
-            draw(figure.add_subplot())
+            draw(figure.add_subplot(), size)
             drawings.append(_inline_svg(figure, alt, size, f"{name}-{size}"))
     return "\n".join(drawings)
 

@@ -60,7 +60,7 @@ def test_calibration_of_an_estimator_is_labeled(ax) -> None:
     model = GreedyMiserClassifier(n_estimators=2, min_samples_leaf=5).fit(X, X[:, 0] > 0)
     display = CalibrationDisplay.from_estimator(model, X, X[:, 0] > 0, ax=ax)
     assert sum(curve.counts.sum() for curve in display.curves) == 60
-    assert ax.get_xlabel() == "confidence (probability of the predicted class)"
+    assert ax.get_xlabel() == "probability of the predicted class"
     assert ax.get_ylabel() == "accuracy"
     assert display.figure_ is ax.figure
 

@@ -86,7 +86,7 @@ class CalibrationDisplay:
                     self.ax_.annotate(f"{n} rows", (x, y), (-6, 0), textcoords="offset points",
                                       ha="right", va="center", color=style["color"],
                                       fontsize="small")  # fmt: skip
-        self.ax_.set_xlabel("confidence (probability of the predicted class)", color=INK)
+        self.ax_.set_xlabel("probability of the predicted class", color=INK)
         self.ax_.set_ylabel("accuracy", color=INK)
         self.ax_.set_xlim(start - 0.02, 1.02)
         self.ax_.set_ylim(max(0.0, bottom) - 0.02, 1.02)

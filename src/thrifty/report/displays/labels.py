@@ -18,9 +18,9 @@ Floats = NDArray[np.float64]
 # Distance between positions that are tried, and room around a marker, in pixels.
 STEP, CLEARANCE = 3.0, 8.0
 # A label rather moves so many pixels than hide a marker.
-PIXELS_PER_MARKER = 60.0
+PIXELS_PER_MARKER = 40.0
 # A label farther from its point than this gets a line to it.
-LEADER_PIXELS = 14.0
+LEADER_PIXELS = 12.0
 # Longer labels are wrapped.
 MAX_CHARACTERS = 24
 

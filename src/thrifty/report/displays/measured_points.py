@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from thrifty.costs.money import money
@@ -15,7 +16,7 @@ __all__ = ["draw_measured_points"]
 BASELINE_MARKERS = ("s", "D", "^", "v", "P", "X")
 
 
-def draw_measured_points(ax: Any, facts: dict[str, Any]) -> None:
+def draw_measured_points(ax: Any, facts: dict[str, Any], names: Sequence[str]) -> None:
     """Draw quality against mean bill on the test set, with the intervals of both.
 
     The id of a point of the frontier is ``point-i``, that of a baseline ``baseline-i``, in the
@@ -26,6 +27,8 @@ def draw_measured_points(ax: Any, facts: dict[str, Any]) -> None:
     ax : matplotlib Axes
     facts : dict
         What `fit_facts` returned: ``test_points``, ``baselines`` and ``settings``.
+    names : sequence of str
+        Labels of the baselines.
     """
     settings, points, baselines = facts["settings"], facts["test_points"], facts["baselines"]
     prepare_axes(ax)
@@ -48,10 +51,10 @@ def draw_measured_points(ax: Any, facts: dict[str, Any]) -> None:
                     zorder=4 if point["chosen"] else 2)  # fmt: skip
         if point["chosen"]:
             labels.append(Label(point["bill"], point["quality"], "chosen", WARN))
-    for i, point in enumerate(baselines):
+    for i, (point, name) in enumerate(zip(baselines, names, strict=True)):
         marker = BASELINE_MARKERS[i % len(BASELINE_MARKERS)]
         _draw_point(ax, point, f"baseline-{i}", color=INK, marker=marker, markersize=6, zorder=3)
-        labels.append(Label(point["bill"], point["quality"], point["name"], INK))
+        labels.append(Label(point["bill"], point["quality"], name, INK))
     obstacles = [(point["bill"], point["quality"]) for point in every]
     if budget is not None and budget <= end:
         ax.axvline(budget, color=WARN, linestyle="--", linewidth=1)
