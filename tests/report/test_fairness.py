@@ -129,6 +129,17 @@ def test_differences_beyond_noise_are_reported() -> None:
     assert "The mean bill for sex b, EUR 9.00, is above that for sex a, EUR 3.00" in sentence
 
 
+def test_equal_bills_do_not_differ_by_rounding() -> None:
+    bill = 7.27
+    same = [
+        replace(A, group=str(n), bill=sum([bill] * n) / n, bill_low=bill, bill_high=bill)
+        for n in (30, 77, 79, 80)
+    ]
+    assert len({each.bill for each in same}) > 1
+    exact = [replace(each, bill_low=each.bill, bill_high=each.bill) for each in same]
+    assert find_differences(exact, "sex", "accuracy", "") == ()
+
+
 def test_groups_of_few_rows_or_without_a_figure_are_not_compared() -> None:
     far = replace(A, group="c", quality=0.5, quality_low=0.4, quality_high=0.6)
     assert find_differences([A, replace(far, few=True)], "x", "accuracy", "") == ()

@@ -36,6 +36,8 @@ MAX_GROUPS = 20
 FEW_ROWS = 25
 # The predictions of more classes are not listed.
 MAX_CLASSES = 6
+# Means of equal bills may differ in their last bits: by less than this, relative to them.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -230,7 +232,7 @@ def find_differences(
         known = [figures for figures in known if None not in figures]
         pairs = [(_least_difference(a, b), a, b) for a, b in permutations(known, 2)]
         least, *pair = max(pairs, key=itemgetter(0), default=(0.0,))
-        if least > 0:
+        if least > ROUNDING * max((abs(figures[1]) for figures in pair), default=0.0):
             high, low = (
                 f"{column} {group}, "
                 + (format_quality(metric, value) if key == "quality" else format_mean(value, unit))
