@@ -63,6 +63,13 @@ def test_a_metric_that_is_not_defined_for_a_group_is_said_to_be(facts) -> None:
     assert grid.rows[0][2] == "not defined"
 
 
+def test_the_constant_is_listed_and_unknown_ends_are_left_out(facts) -> None:
+    unknown = dict.fromkeys(["bill_low", "bill_high", "quality_low", "quality_high"])
+    given = {**facts, "constant": {"bill": 0.0, "quality": 0.5, **unknown}}
+    blocks = {s.heading: s.blocks for s in card_sections(given)}["Results"]
+    assert blocks[0].rows[-1] == ["constant, buys nothing", "0.00 $<$", "50.0%"]
+
+
 def test_a_model_that_buys_nothing_has_no_list_of_purchases(facts) -> None:
     blocks = {s.heading: s.blocks for s in card_sections({**facts, "bought": []})}["Prices"]
     assert "No feature is bought" in blocks[-1] and not any(isinstance(b, Grid) for b in blocks)

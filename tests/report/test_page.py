@@ -161,3 +161,21 @@ def test_figures_of_the_test_set_have_intervals(found, html) -> None:
 
 def test_baselines_have_the_letters_of_the_narrow_chart(html) -> None:
     assert '<span class="key">B</span> plain boosting</td>' in html
+
+
+def test_what_a_user_must_know_first_comes_first(found) -> None:
+    facts = fit_facts(found)
+    facts |= {"remarks": ["A baseline is ahead."], "comparison": "2.00 per example.",
+              "constant": {**facts["test"], "quality": 0.5}}  # fmt: skip
+    html = render_page(facts)
+    assert html.index('<p class="warn">A baseline is ahead.</p>') < html.index("2.00 per example.")
+    assert "<td>constant, buys nothing</td>" in html and "50.0%" in html
+
+
+def test_an_interval_that_is_not_known_is_left_out(found) -> None:
+    facts = fit_facts(found)
+    unknown = dict.fromkeys(["bill_low", "bill_high", "quality_low", "quality_high"])
+    for result in (facts["test"], *facts["baselines"], *facts["test_points"]):
+        result |= unknown
+    html = render_page(facts)
+    assert "None" not in html and read(html).open == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from scipy.stats import binomtest
@@ -153,19 +155,18 @@ def _results(facts: dict[str, Any]) -> Section:
     settings, test = facts["settings"], facts["test"]
     metric, unit = settings["metric"], settings["unit"]
     compared = [("this model", test), *((b["name"], b) for b in facts.get("baselines", []))]
+    compared += [("constant, buys nothing", facts["constant"])] if "constant" in facts else []
     grid = Grid(
         ["on the test set", "mean bill", metric.replace("_", " ")],
         [
             [
                 name,
-                with_interval(format_mean(result["bill"], unit), format_mean(result["bill_low"]),
-                              format_mean(result["bill_high"])),
-                with_interval(*(format_quality(metric, result[f"quality{end}"])
-                                for end in ("", "_low", "_high"))),
+                _figure(result, "bill", lambda value: format_mean(value, unit), format_mean),
+                _figure(result, "quality", *[partial(format_quality, metric)] * 2),
             ]
             for name, result in compared
         ],
-    )  # fmt: skip
+    )
     n_rows = settings["rows"]["test"]
     blocks: list[Any] = [grid, f"{n_rows} test rows; in parentheses 95% confidence intervals."]
     if facts["confusion"]:
@@ -237,16 +238,14 @@ def groups_section(facts: dict[str, Any]) -> Section:
         answers = answers[-1:] if len(answers) == 2 else answers  # the other is the complement
         lines = []
         for group in entry["groups"]:
-            figures = [group[f"quality{end}"] for end in ("", "_low", "_high")]
             lines.append(
                 [
                     group["group"] + (" (few rows)" if group["few"] else ""),
                     str(group["rows"]),
                     "not defined"
-                    if None in figures
-                    else with_interval(*(format_quality(metric, value) for value in figures)),
-                    with_interval(*(format_mean(group[key]) for key in
-                                    ("bill", "bill_low", "bill_high"))),
+                    if group["quality"] is None
+                    else _figure(group, "quality", *[partial(format_quality, metric)] * 2),
+                    _figure(group, "bill", format_mean, format_mean),
                     *(_shares(group["predicted"][a], group["actual"][a], settings["task"])
                       for a in answers),
                 ]
@@ -295,6 +294,14 @@ def _limits(facts: dict[str, Any]) -> list[str]:
         "and another model may be the better one: fit again."
     )
     return items
+
+
+def _figure(
+    result: dict[str, Any], key: str, show: Callable[[float], str], end: Callable[[float], str]
+) -> str:
+    """Write a figure of a result with its interval, if that is known."""
+    value, low, high = show(result[key]), result[f"{key}_low"], result[f"{key}_high"]
+    return value if low is None or high is None else with_interval(value, end(low), end(high))
 
 
 def with_interval(value: str, low: str, high: str) -> str:

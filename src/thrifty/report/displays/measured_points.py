@@ -67,10 +67,12 @@ def draw_measured_points(ax: Any, facts: dict[str, Any], names: Sequence[str]) -
 
 
 def _draw_point(ax: Any, point: dict[str, Any], gid: str, color: str, **style: Any) -> None:
-    """Draw a point with whiskers for the intervals of its bill and quality."""
+    """Draw a point with whiskers for the intervals of its bill and quality, if they are known."""
     bill, quality = point["bill"], point["quality"]
     alpha = 0.25 if style["marker"] == "o" else 0.6  # there may be many points of the frontier
     whiskers = {"color": color, "alpha": alpha, "linewidth": 1.0, "zorder": 1.8}
-    ax.vlines(bill, point["quality_low"], point["quality_high"], **whiskers)
-    ax.hlines(quality, max(point["bill_low"], 0.0), point["bill_high"], **whiskers)
+    if None not in (point["quality_low"], point["quality_high"]):
+        ax.vlines(bill, point["quality_low"], point["quality_high"], **whiskers)
+    if None not in (point["bill_low"], point["bill_high"]):
+        ax.hlines(quality, max(point["bill_low"], 0.0), point["bill_high"], **whiskers)
     ax.plot([bill], [quality], color=color, linestyle="none", gid=gid, **style)
