@@ -46,9 +46,9 @@ def test_results_have_intervals_and_are_those_of_the_facts(facts, card) -> None:
     test = facts["test"]
     quality = [f"{100 * test[key]:.1f}%" for key in ("quality", "quality_low", "quality_high")]
     assert "| {} ({} to {}) |".format(*quality) in card
-    assert f"| this model | {test['bill']:.2f} $\\<$ ({test['bill_low']:.2f} to " in card
+    assert f"| this model | $\\<$ {test['bill']:.2f} ({test['bill_low']:.2f} to " in card
     for baseline in facts["baselines"]:
-        assert f"| {baseline['name']} | {baseline['bill']:.2f} $\\<$" in card
+        assert f"| {baseline['name']} | $\\<$ {baseline['bill']:.2f}" in card
 
 
 def test_data_prices_purpose_and_limits_are_described(facts, card, found) -> None:
@@ -57,8 +57,8 @@ def test_data_prices_purpose_and_limits_are_described(facts, card, found) -> Non
     assert f"| well | {well} ({100 * well / len(labels):.1f}%) |" in card
     assert re.search(r"\| chol & co \| 1\d\.\d% \| 1\d\.\d% \|", card)  # missing in every 7th row
     assert "heart.csv" in card and "180 training, 60 test" in card
-    assert "within a mean bill of 9.00 $\\<$ per example, with 95% confidence" in card
-    assert "| chol & co | 5.00 $\\<$ | 2.00 $\\<$ (blood) |" in card
+    assert "within a mean bill of $\\<$ 9.00 per example, with 95% confidence" in card
+    assert "| chol & co | $\\<$ 5.00 | $\\<$ 2.00 (blood) |" in card
     assert "Prices are those of 2026-03-01." in card and "Prices are made up." in card
     assert "The test set has only 60 rows" in card
     assert "It predicts the most probable class." in card
@@ -111,7 +111,7 @@ def test_a_target_quality_and_a_cap_are_part_of_the_purpose(facts) -> None:
     settings = {**facts["settings"], "budget": None, "quality": 0.8, "cap": 5.0}
     card = model_card({**facts, "settings": settings})
     assert "Chosen as the cheapest model whose accuracy is at least 80.0%" in card
-    assert "No example may cost more than 5.00 $\\<$." in card
+    assert "No example may cost more than $\\<$ 5.00." in card
 
 
 def test_rare_classes_empty_features_and_many_features_are_mentioned() -> None:

@@ -159,8 +159,9 @@ def test_figures_of_the_test_set_have_intervals(found, html) -> None:
     assert test["quality_low"] < test["quality"] < test["quality_high"]
 
 
-def test_baselines_have_the_letters_of_the_narrow_chart(html) -> None:
-    assert '<span class="key">B</span> plain boosting</td>' in html
+def test_baselines_have_the_letters_of_the_narrow_chart(found, html) -> None:
+    name = fit_facts(found)["baselines"][1]["name"]
+    assert f'<span class="key">B</span> {name}</td>' in html
 
 
 def test_what_a_user_must_know_first_comes_first(found) -> None:

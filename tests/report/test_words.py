@@ -27,20 +27,20 @@ def compared(found, bill, quality, baseline_bill, baseline_quality):
 def test_the_headline_compares_with_plain_boosting(found) -> None:
     saving = 100 * (1 - found.test_result.bill / found.baselines[1].bill)
     words = headline(found)
-    assert words.startswith(f"{format_mean(found.test_result.bill)} $<$ per example instead of ")
+    assert words.startswith(f"$<$ {format_mean(found.test_result.bill)} per example instead of ")
     assert f"({saving:.0f}% cheaper), accuracy " in words
 
 
 @pytest.mark.parametrize(
     ("figures", "words"),
     [
-        ((2.0, 0.9, 8.0, 0.7), "2.00 $<$ per example instead of 8.00 (75% cheaper), accuracy "
+        ((2.0, 0.9, 8.0, 0.7), "$<$ 2.00 per example instead of 8.00 (75% cheaper), accuracy "
          "90.0% vs. 70.0% for plain boosting on all features."),
-        ((9.0, 0.9, 6.0, 0.7), "9.00 $<$ per example instead of 6.00 (50% more expensive), "),
+        ((9.0, 0.9, 6.0, 0.7), "$<$ 9.00 per example instead of 6.00 (50% more expensive), "),
         ((2.0, 0.9, 8.0, 0.92), "accuracy 90.0% vs. 92.0% for plain boosting on all features "
          "(difference within noise: 60 rows)."),
         ((2.0, 0.9, 8.0, 0.9001), "accuracy 90.0%, the same as plain boosting on all features."),
-        ((0.0, 0.9, 0.0, 0.7), "0.00 $<$ per example, accuracy 90.0% vs. 70.0%"),
+        ((0.0, 0.9, 0.0, 0.7), "$<$ 0.00 per example, accuracy 90.0% vs. 70.0%"),
     ],
 )  # fmt: skip
 def test_the_headline_says_how_much_cheaper_and_better(found, figures, words) -> None:

@@ -100,8 +100,10 @@ def with_unit(number: str, unit: str) -> str:
     >>> with_unit("3.20", "CAD"), with_unit("3.20", "US$"), with_unit("3.22", "min")
     ('CAD 3.20', 'US$3.20', '3.22 min')
     """
-    if unit in CURRENCIES.split():
-        return f"{unit} {number}"
+    if not unit:
+        return number
     if re.fullmatch("[A-Z]{0,3}.", unit) and unicodedata.category(unit[-1]) == "Sc":
         return f"{unit}{number}"
-    return f"{number} {unit}" if unit else number
+    if unit in CURRENCIES.split() or unicodedata.category(unit[0]) == "Sc":
+        return f"{unit} {number}"
+    return f"{number} {unit}"
