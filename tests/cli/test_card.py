@@ -22,7 +22,7 @@ def test_a_fit_writes_its_card(run, folder, table) -> None:
     card = (folder / "card.md").read_text()
     assert card.startswith("# Model card: ill under a budget")
     assert "| ward | rows | accuracy |" in card and "| sex | rows | accuracy |" in card
-    assert "table.csv" in card
+    assert "table.csv" in card and "144 training, 48 validation, 48 test" in card
     assert "Results by group" in (folder / "r.html").read_text()
 
 

@@ -75,6 +75,14 @@ def test_groups_are_compared_and_few_rows_are_marked(facts, card) -> None:
     assert "<h2>Results by group</h2>" in page and "rare | one (few rows)" in page
 
 
+def test_groups_of_a_regression_have_mean_predictions(regression) -> None:
+    facts = facts_of(regression, sex=regression.test.table["sex"])
+    group = facts["by"][0]["groups"][0]
+    means = f"{group['predicted']['mean']:.4g} (true {group['actual']['mean']:.4g}) |"
+    card = model_card(facts)
+    assert "| mean prediction |" in card and means in card
+
+
 def test_differences_are_listed(facts) -> None:
     sentence = "The accuracy for sex f, 99.0%, is above that for sex m, 50.0%"
     entry = {**facts["by"][0], "differences": [sentence]}

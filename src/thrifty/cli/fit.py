@@ -96,7 +96,9 @@ def fit(
             note=f"Prices are those of {prices.name}." if prices else "Every feature costs 1.",
         )
         if card or by:
-            sets = {"training": found.sets.train, "test": found.test}
+            sets = dict(zip(("training", "validation", "test"), found.sets.all, strict=True))
+            if found.sets.cross_fitted:
+                del sets["validation"]  # these are training rows
             add_card_facts(facts, found.predictor, sets, groups)
         html = render_page(facts) if report else ""  # before anything is written
         text = render_card(facts, card)

@@ -204,7 +204,7 @@ def _prices(facts: dict[str, Any]) -> Section:
         f"the prices as of {facts['date']}."
     ]
     if lines:
-        blocks.append(Grid(["feature", "price", "shared by a group", "bought for"], lines))
+        blocks.append(Grid(["feature", "price", "shared by a group", "rows that buy it"], lines))
         never = settings["features"] - len(bought)
         more = len(bought) - len(lines)
         blocks.append(
