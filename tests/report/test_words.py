@@ -31,7 +31,7 @@ def test_a_summary_has_cost_quality_and_interval() -> None:
 @pytest.mark.parametrize(
     ("unit", "words"),
     [("min", "3.22 min per example"), ("CAD", "CAD 3.22 per example"),
-     ("$", "$ 3.22 per example"), ("", "3.22 per example")],
+     ("$", "$3.22 per example"), ("", "3.22 per example")],
 )  # fmt: skip
 def test_units_are_written_as_people_write_them(unit, words) -> None:
     assert per_example(3.2199, unit) == words

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from thrifty.cli.card import BY, CARD, add_card_facts, read_groups, render_card, show_groups
 from thrifty.cli.console import progress, show_fit, show_json
 from thrifty.cli.options import (
     JSON,
@@ -43,6 +44,8 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
               "after it.")  # fmt: skip
 @OUTPUT_MODEL
 @click.option("--report", type=OutputFile(), help="HTML report to write.")
+@CARD
+@BY
 @JSON
 def fit(
     options: TrainingOptions,
@@ -54,6 +57,8 @@ def fit(
     time_limit: float | None,
     output: Path,
     report: Path | None,
+    card: Path | None,
+    by: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Train the best model within a budget.
@@ -66,8 +71,9 @@ def fit(
         raise click.UsageError("Give either --budget or --quality.")
     if confidence is not None and no_confidence:
         raise click.UsageError("Give either --confidence or --no-confidence.")
-    check_outputs([output, report], [options.table, options.prices])
+    check_outputs([output, report, card], [options.table, options.prices])
     data = read_training_data(options)
+    groups = read_groups(options.table, by)
     with progress("training"):
         from thrifty.frontier import fit_budget
         from thrifty.report import fit_facts, render_page, write_page
@@ -87,12 +93,24 @@ def fit(
             source=options.table.name,
             note=f"Prices are those of {prices.name}." if prices else "Every feature costs 1.",
         )
+        if card or by:
+            sets = dict(zip(("training", "validation", "test"), found.sets.all, strict=True))
+            if found.sets.cross_fitted:
+                del sets["validation"]  # these are training rows
+            add_card_facts(facts, found.predictor, sets, groups)
         html = render_page(facts) if report else ""  # before anything is written
+        text = render_card(facts, card)
     found.predictor.save(output)
     if report:
         write_page(html, report)
+    if card:
+        write_page(text, card)
     if as_json:
-        show_json({**facts, "model": str(output), "report": report and str(report)})
+        files = {"model": output, "report": report, "card": card}
+        show_json({**facts, **{what: path and str(path) for what, path in files.items()}})
         return
     show_fit(facts)
-    click.echo(f"model: {output}" + (f"\nreport: {report}" if report else ""))
+    show_groups(facts)
+    for what, path in {"model": output, "report": report, "card": card}.items():
+        if path:
+            click.echo(f"{what}: {path}")

@@ -64,8 +64,14 @@ def prediction_facts(predictor: Predictor, rows: ValidationSet) -> dict[str, Any
                 "rows": int(curve.counts.sum()),
                 "error": curve.error,
                 "bins": [
-                    {"confidence": float(c), "accuracy": float(a), "rows": int(n)}
-                    for c, a, n in zip(curve.confidence, curve.accuracy, curve.counts, strict=True)
+                    {
+                        "confidence": float(curve.confidence[i]),
+                        "accuracy": float(curve.accuracy[i]),
+                        "low": float(curve.low[i]),
+                        "high": float(curve.high[i]),
+                        "rows": int(curve.counts[i]),
+                    }
+                    for i in range(len(curve.counts))
                 ],
             }
             for curve in ([] if classes is None else calibration_curves(predictor, rows))
