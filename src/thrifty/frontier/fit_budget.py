@@ -305,4 +305,4 @@ def _with_provenance(
         "held_out": asdict(result),
     }
     provenance = {**(model.provenance or {}), **origin}
-    return Predictor(model.model, model.schema, model.prices, model.classes, model.knob, provenance)
+    return model.replace(provenance=provenance)

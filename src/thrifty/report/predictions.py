@@ -45,7 +45,7 @@ def prediction_facts(predictor: Predictor, rows: ValidationSet) -> dict[str, Any
     bills = predictor.prices.bill(used, model.evaluations(rows.X))
     confusion = None
     if classes is not None and len(classes) <= MAX_CONFUSION_CLASSES:
-        predicted, codes = scores.argmax(axis=1), range(len(classes))
+        predicted, codes = predictor.decide(scores), range(len(classes))
         counts = [[int(np.sum((rows.y == t) & (predicted == p))) for p in codes] for t in codes]
         confusion = {"classes": classes.tolist(), "rows": counts}
     by_bill = np.argsort(bills, kind="stable")

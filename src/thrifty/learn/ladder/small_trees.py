@@ -1,0 +1,97 @@
+"""Small trees as challengers of a ladder, where errors have costs.
+
+Where errors are cheap, few features are worth their price, and only for some rows: a small tree
+that pays along its path is then hard to beat. Trees of the least total cost are found by complete
+search, larger and smaller ones, and measured on rows that they have not seen.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.bundle.predictor import dearest_path
+from thrifty.costs import BoundPrices
+from thrifty.learn.ladder.rows import LadderRows
+from thrifty.learn.ladder.stopping import Plan
+from thrifty.learn.point import ValidationOutputs
+from thrifty.learn.shallow_tree import Splits, TreeSearch, freeze_tree
+from thrifty.model import Forest
+
+__all__ = ["fit_small_trees"]
+
+Floats = NDArray[np.float64]
+
+DEPTH = 3
+# What a leaf costs in the search, in errors: a tree grows a leaf if that saves more.
+LEAF_ERRORS = (0.5, 1.0, 2.0, 4.0)
+# Least weight of a leaf, in rows.
+FEWEST = 3.0
+# The search takes time in proportion to the rows, and more of them hardly change so small a tree.
+MAX_ROWS = 10_000
+
+
+def fit_small_trees(rows: LadderRows, prices: BoundPrices, cap: float | None) -> list[Plan]:
+    """Fit trees of the least total cost; none if errors have no costs.
+
+    Parameters
+    ----------
+    rows : LadderRows
+    prices : BoundPrices
+    cap : float or None
+        Largest bill of any row.
+    """
+    if rows.error_costs is None:
+        return []
+    n = rows.n_train
+    splits = Splits.of(rows.X[:n], rows.binned.categorical)
+    yes = splits.answers(rows.X[:n])
+    found: list[ValidationOutputs] = []
+    for fit, unseen in rows.crossfit.divisions[: rows.crossfit.n_once]:
+        forests = _grow(rows, splits, yes, fit, prices)
+        scored = [_outputs(forest, rows.X[unseen], prices) for forest in forests]
+        if not found:
+            k, m = rows.n_classes, len(rows.evidence)
+            found = [ValidationOutputs(np.empty((m, k)), np.empty(m)) for _ in scored]
+        place = np.searchsorted(rows.evidence, unseen)
+        for all_rows, some in zip(found, scored, strict=True):
+            all_rows.scores[place], all_rows.bills[place] = some
+    plans = []
+    beyond = rows.evidence >= n  # the validation set, which no tree has seen
+    whole = _grow(rows, splits, yes, np.setdiff1d(np.arange(n), rows.held_out), prices)
+    for forest, outputs in zip(whole, found, strict=True):
+        validation = _outputs(forest, rows.X[rows.evidence[beyond]], prices)
+        outputs.scores[beyond], outputs.bills[beyond] = validation
+        if cap is None or dearest_path(forest, prices) <= cap:
+            key = b"tree" + forest.nodes.tobytes() + forest.values.tobytes()
+            plans.append(Plan(key, forest, partial(ValidationOutputs, *outputs)))
+    return plans
+
+
+def _grow(
+    rows: LadderRows,
+    splits: Splits,
+    yes: NDArray[np.bool_],
+    fit: NDArray[np.intp],
+    prices: BoundPrices,
+) -> list[Forest]:
+    """Grow a tree on some of the training rows for each cost of a leaf."""
+    assert rows.error_costs is not None
+    fit = fit[:: -(-len(fit) // MAX_ROWS)]
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight / rows.weight.mean()
+    weight, y = weight[fit], rows.y[fit]
+    costs = rows.error_costs.of_answers(rows.y)[fit] * weight[:, np.newaxis]
+    error = float(costs.max(axis=1).sum() / weight.sum())
+    leaf_costs = tuple(error * errors for errors in LEAF_ERRORS)
+    search = TreeSearch(yes[fit], splits.feature, costs, weight, prices, leaf_costs, FEWEST)
+    members = weight[:, np.newaxis] * (y[:, np.newaxis] == np.arange(rows.n_classes))
+    return [
+        freeze_tree(tree, splits, yes[fit], members, rows.X.shape[1]) for tree in search.best(DEPTH)
+    ]
+
+
+def _outputs(forest: Forest, X: NDArray[np.floating], prices: BoundPrices) -> ValidationOutputs:
+    scores, used = forest.score_and_used(X)
+    return ValidationOutputs(scores, prices.bill(used, forest.evaluations(X)))
