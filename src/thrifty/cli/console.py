@@ -84,6 +84,7 @@ def show_fit(facts: dict[str, Any]) -> None:
     facts : dict
         What `thrifty.report.fit_facts` returned.
     """
+    from thrifty.costs.money import money
     from thrifty.report.words import format_mean
 
     settings, chosen = facts["settings"], facts["chosen"]
@@ -113,3 +114,9 @@ def show_fit(facts: dict[str, Any]) -> None:
     if not facts["bought"]:
         click.echo("The model buys nothing: no feature that helps fits the budget.")
     click.echo(f"On the test set: {facts['headline']}")
+    if facts["total"] is not None:
+        total = {name: money(amount, unit) for name, amount in facts["total"].items()}
+        click.echo(
+            f"Total per example: {total['features']} for features + {total['errors']} for errors "
+            f"= {total['total']}"
+        )

@@ -8,6 +8,7 @@ import click
 
 from thrifty.cli.console import progress, show_fit, show_json
 from thrifty.cli.options import (
+    FILE,
     JSON,
     OUTPUT_MODEL,
     OutputFile,
@@ -41,6 +42,12 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 @click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), callback=finite,
               metavar="SECONDS", help="Seconds to train in; of several learners, none starts "
               "after it.")  # fmt: skip
+@click.option("--weight-column", metavar="COL",
+              help="Column with the weight of each row; it is not a feature.")  # fmt: skip
+@click.option("--costs", type=FILE,
+              help="What errors cost, in the unit of the prices: a CSV file with the columns "
+              "true,said,cost, or a TOML file. Then the total of features and errors is "
+              "minimized, and --budget is optional.")  # fmt: skip
 @OUTPUT_MODEL
 @click.option("--report", type=OutputFile(), help="HTML report to write.")
 @JSON
@@ -52,6 +59,8 @@ def fit(
     confidence: float | None,
     no_confidence: bool,
     time_limit: float | None,
+    weight_column: str | None,
+    costs: Path | None,
     output: Path,
     report: Path | None,
     as_json: bool,
@@ -62,14 +71,16 @@ def fit(
     rows that it has not seen in training, and reports its quality and cost on the other 20%. For
     learners other than ladders, 20 of the 80% are held out to pick the model on.
     """
-    if (budget is None) == (quality is None):
+    if budget is not None and quality is not None:
         raise click.UsageError("Give either --budget or --quality.")
+    if budget is None and quality is None and costs is None:
+        raise click.UsageError("Give --budget, --quality or --costs.")
     if confidence is not None and no_confidence:
         raise click.UsageError("Give either --confidence or --no-confidence.")
-    if quality is not None and (confidence is not None or no_confidence):
+    if budget is None and (confidence is not None or no_confidence):
         raise click.UsageError("--confidence and --no-confidence need --budget.")
-    check_outputs([output, report], [options.table, options.prices])
-    data = read_training_data(options)
+    check_outputs([output, report], [options.table, options.prices, costs])
+    data = read_training_data(options, weight_column, costs)
     with progress("training"):
         from thrifty.frontier import fit_budget
         from thrifty.report import fit_facts, render_page, write_page
@@ -82,9 +93,11 @@ def fit(
             time_limit=time_limit,
         )  # fmt: skip
         prices = options.prices
+        goal = "at a quality" if quality is not None else "at the least total cost"
+        goal = goal if budget is None else "under a budget"
         facts = fit_facts(
             found,
-            title=f"{options.target} {'under a budget' if quality is None else 'at a quality'}",
+            title=f"{options.target} {goal}",
             target=options.target,
             source=options.table.name,
             note=f"Prices are those of {prices.name}." if prices else "Every feature costs 1.",

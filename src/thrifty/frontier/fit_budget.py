@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -21,14 +21,13 @@ from thrifty.frontier.baselines import Baseline, baselines
 from thrifty.frontier.budget_base import BudgetEstimator
 from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
 from thrifty.frontier.curve import Curve, CurvePoint
-from thrifty.frontier.scoring import find_metric
 from thrifty.frontier.splits import split_three
 from thrifty.frontier.tasks import LEARNERS, guess_task
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.point import ValidationOutputs
 from thrifty.learn.targets import queries
 
-__all__ = ["BudgetFit", "TestResult", "ThreeSets", "fit_budget", "split_table"]
+__all__ = ["BudgetFit", "TestResult", "ThreeSets", "TotalCost", "fit_budget", "split_table"]
 
 # Share of the rows for the validation set, and again for the test set.
 SHARE = 0.2
@@ -101,6 +100,26 @@ class TestResult:
     quality: float
 
 
+@dataclass(frozen=True)
+class TotalCost:
+    """What an example costs on average: its features, and the errors of its predictions.
+
+    Examples
+    --------
+    >>> from thrifty.frontier.fit_budget import TotalCost
+    >>> TotalCost(features=12.0, errors=30.5).total
+    42.5
+    """
+
+    features: float
+    errors: float
+
+    @property
+    def total(self) -> float:
+        """The sum of both."""
+        return self.features + self.errors
+
+
 @dataclass(frozen=True, eq=False)
 class BudgetFit:
     """What `fit_budget` found.
@@ -127,6 +146,8 @@ class BudgetFit:
         Seed of the split.
     data : str
         SHA-256 of the table and target as they were read.
+    total : TotalCost or None
+        Where errors have costs, mean bill and mean cost of errors on the test set.
     """
 
     task: str
@@ -139,6 +160,7 @@ class BudgetFit:
     target_quality: float | None
     seed: int
     data: str
+    total: TotalCost | None = None
 
     @property
     def curve(self) -> Curve:
@@ -163,6 +185,8 @@ def fit_budget(
     task: str | None = None,
     qid: Any = None,
     groups: Any = None,
+    sample_weight: Any = None,
+    costs: Any = None,
     target_quality: float | None = None,
     share: float = SHARE,
     random_state: int = 0,
@@ -182,6 +206,10 @@ def fit_budget(
         Query of each row, for ranking.
     groups : sequence of shape (n,), optional
         Rows of one group stay together in the split.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    costs : matrix, mapping or array of shape (n,), optional
+        What errors cost, by class as in `BudgetClassifier`, or for each row as in its `fit`.
     target_quality : float, optional
         In place of a budget: choose the cheapest predictor with at least this quality.
     share : float
@@ -213,12 +241,12 @@ def fit_budget(
     51.0
     """
     if isinstance(X, TrainingSet):
-        name, whole = X.task, X
+        name, whole = X.task, X.with_costs(costs)
         if groups is not None:
             whole = replace(whole, clusters=queries(groups, len(whole), "groups"))
     else:
         name = task or guess_task(np.asarray(y), None if qid is None else np.asarray(qid))
-        whole = _read(name, X, y, qid, groups, settings.get("prices"))
+        whole = _read(name, X, y, qid, groups, settings.get("prices"), sample_weight, costs)
     estimator: Any = ESTIMATORS[name](random_state=random_state, **settings)
     parts = split_table(whole, share, random_state)
     sets = parts.suited_to(estimator.candidates(name).values(), whole)
@@ -229,10 +257,15 @@ def fit_budget(
         raise DataError(f"the {len(sets.train)} training rows: {error}") from error
     if target_quality is not None:
         estimator = estimator.at_quality(target_quality)
-    metric = find_metric(estimator.frontier_.scoring, name)
+    metric = estimator.metric_
     test = parts.test.encode_by(estimator.point_.model.schema)
     outputs = ValidationOutputs.of(estimator.point_.model, test.X)
-    result = TestResult(float(outputs.bills.mean()), metric.value(outputs.scores, test))
+    decision = estimator.point_.model.decision
+    result = TestResult(float(outputs.bills.mean()), metric.value(outputs.scores, test, decision))
+    total = None
+    if test.error_costs is not None:
+        errors = float(test.error_costs.actual(outputs.scores, test.y).mean())
+        total = TotalCost(result.bill, errors)
     spendable = estimator.point_.bill if estimator.budget is None else estimator.budget
     sets = replace(sets, test=test)
     plain = LEARNERS[name]["greedy-miser"](random_state=random_state)
@@ -248,6 +281,7 @@ def fit_budget(
         target_quality=target_quality,
         seed=random_state,
         data=data,
+        total=total,
     )
 
 
@@ -259,7 +293,16 @@ def split_table(whole: TrainingSet, share: float = SHARE, random_state: int = 0)
     return ThreeSets(train, validation, test)
 
 
-def _read(task: str, X: Any, y: Any, qid: Any, groups: Any, prices: Any) -> TrainingSet:
+def _read(
+    task: str,
+    X: Any,
+    y: Any,
+    qid: Any,
+    groups: Any,
+    prices: Any,
+    sample_weight: Any,
+    costs: Any,
+) -> TrainingSet:
     """Read the whole table, so that errors name the rows as the user knows them."""
     if task not in LEARNERS:
         raise DataError(f"task: {task!r} is not one of {', '.join(LEARNERS)}")
@@ -268,7 +311,11 @@ def _read(task: str, X: Any, y: Any, qid: Any, groups: Any, prices: Any) -> Trai
     if qid is not None and task != "ranking":
         raise DataError(f"qid: {task} has no queries; leave it out, or choose ranking")
     try:
-        return TrainingSet.read(task, X, y, prices, qid=qid, groups=groups)
+        by_row = costs is not None and not isinstance(costs, Mapping) and np.ndim(costs) == 1
+        whole = TrainingSet.read(
+            task, X, y, prices, sample_weight, qid, groups, costs if by_row else None
+        )
+        return whole if by_row else whole.with_costs(costs)
     except DataError:
         raise
     except (TypeError, ValueError) as error:  # fractions or mixed types as labels

@@ -12,6 +12,7 @@ from typing import Any
 
 from thrifty import __version__
 from thrifty.bundle import Predictor
+from thrifty.errors import DataError
 from thrifty.frontier import BudgetFit, CurvePoint
 from thrifty.frontier.scoring import find_metric
 from thrifty.learn.dataset import ValidationSet
@@ -48,7 +49,8 @@ def fit_facts(
     -------
     dict
         ``title``, ``headline``, ``settings``, ``chosen`` (the chosen point with its validation and
-        test results), ``baselines`` (on the test set), ``frontier`` and ``points`` (on the
+        test results), ``total`` (features and errors on the test set, where errors have
+        costs), ``baselines`` (on the test set), ``frontier`` and ``points`` (on the
         validation set), ``learners`` (which ones ran), everything in `prediction_facts` for the
         test set, ``provenance`` and ``assumptions``.
 
@@ -92,6 +94,12 @@ def fit_facts(
             "ceiling": chosen.ceiling,
             "validation": _point(chosen),
             "test": asdict(found.test_result),
+        },
+        "total": None
+        if found.total is None
+        else {
+            **asdict(found.total),
+            "total": found.total.total,
         },
         "baselines": [asdict(baseline) for baseline in found.baselines],
         "frontier": [
@@ -142,9 +150,15 @@ def predictor_facts(
     ('2.00 per example, accuracy 100.0%.', [[164, 0], [0, 136]])
     """
     origin = predictor.provenance or {}
-    metric = find_metric(origin.get("metric"), rows.task)
+    try:
+        metric = find_metric(origin.get("metric"), rows.task)
+    except DataError:  # a scorer of the user's own, which a file cannot hold
+        metric = find_metric(None, rows.task)
     outputs = ValidationOutputs.of(predictor, rows.X)
-    bill, value = float(outputs.bills.mean()), metric.value(outputs.scores, rows)
+    bill, value = (
+        float(outputs.bills.mean()),
+        metric.value(outputs.scores, rows, predictor.decision),
+    )
     return {
         "title": title,
         "headline": summary(bill, value, metric.name, predictor.prices.unit),

@@ -183,7 +183,7 @@ class Ladder(PricedEstimator):
             n_cost_weights = min(n_cost_weights, max(in_time, FEWEST_COST_WEIGHTS))
         cost_weights = plain.evidence.cost_weights(n_cost_weights)
         if train.error_costs is not None:
-            cost_weights.append(1.0)  # errors and features in one unit
+            cost_weights.insert(0, 1.0)  # errors and features in one unit
         ladders: dict[str, Planner] = {"ladder": plain}
         if branches is not None:
             ladders["branches"] = branches

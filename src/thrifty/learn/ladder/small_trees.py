@@ -2,7 +2,9 @@
 
 Where errors are cheap, few features are worth their price, and only for some rows: a small tree
 that pays along its path is then hard to beat. Trees of the least total cost are found by complete
-search, larger and smaller ones, and measured on rows that they have not seen.
+search, larger and smaller ones, and measured on rows that they have not seen. The shares of the
+classes in their leaves are too extreme, as the search favors leaves that look pure, so they are
+drawn towards those of all rows: as far as makes them most probable on unseen rows.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ DEPTH = 3
 LEAF_ERRORS = (0.5, 1.0, 2.0, 4.0)
 # Least weight of a leaf, in rows.
 FEWEST = 3.0
+# By how many rows leaves may lean towards the class shares of all rows.
+PRIOR_ROWS = (1.0, 3.0, 10.0, 30.0)
 # The search takes time in proportion to the rows, and more of them hardly change so small a tree.
 MAX_ROWS = 10_000
 
@@ -45,28 +49,32 @@ def fit_small_trees(rows: LadderRows, prices: BoundPrices, cap: float | None) ->
     """
     if rows.error_costs is None:
         return []
-    n = rows.n_train
+    n, m = rows.n_train, len(rows.evidence)
     splits = Splits.of(rows.X[:n], rows.binned.categorical)
     yes = splits.answers(rows.X[:n])
-    found: list[ValidationOutputs] = []
-    for fit, unseen in rows.crossfit.divisions[: rows.crossfit.n_once]:
-        forests = _grow(rows, splits, yes, fit, prices)
-        scored = [_outputs(forest, rows.X[unseen], prices) for forest in forests]
-        if not found:
-            k, m = rows.n_classes, len(rows.evidence)
-            found = [ValidationOutputs(np.empty((m, k)), np.empty(m)) for _ in scored]
+    # Outputs of the evidence for each cost of a leaf and each of `PRIOR_ROWS`.
+    shape = len(LEAF_ERRORS), len(PRIOR_ROWS), m
+    scores, bills = np.empty((*shape, rows.n_classes)), np.empty(shape)
+
+    def look_up(forests: list[list[Forest]], unseen: NDArray[np.intp]) -> None:
         place = np.searchsorted(rows.evidence, unseen)
-        for all_rows, some in zip(found, scored, strict=True):
-            all_rows.scores[place], all_rows.bills[place] = some
-    plans = []
-    beyond = rows.evidence >= n  # the validation set, which no tree has seen
+        for i, j in np.ndindex(*shape[:2]):
+            forest = forests[i][j]
+            scores[i, j, place], used = forest.score_and_used(rows.X[unseen])
+            bills[i, j, place] = prices.bill(used, forest.evaluations(rows.X[unseen]))
+
+    for fit, unseen in rows.crossfit.divisions[: rows.crossfit.n_once]:
+        look_up(_grow(rows, splits, yes, fit, prices), unseen)
+    own = np.take_along_axis(scores, rows.evidence_y[np.newaxis, np.newaxis, :, np.newaxis], -1)
+    likely = np.average(np.log(own[..., 0]), axis=-1, weights=rows.evidence_weight)
     whole = _grow(rows, splits, yes, np.setdiff1d(np.arange(n), rows.held_out), prices)
-    for forest, outputs in zip(whole, found, strict=True):
-        validation = _outputs(forest, rows.X[rows.evidence[beyond]], prices)
-        outputs.scores[beyond], outputs.bills[beyond] = validation
+    look_up(whole, rows.evidence[rows.evidence >= n])  # a validation set, which no tree has seen
+    plans = []
+    for i, j in enumerate(likely.argmax(axis=1).tolist()):
+        forest = whole[i][j]
         if cap is None or dearest_path(forest, prices) <= cap:
             key = b"tree" + forest.nodes.tobytes() + forest.values.tobytes()
-            plans.append(Plan(key, forest, partial(ValidationOutputs, *outputs)))
+            plans.append(Plan(key, forest, partial(ValidationOutputs, scores[i, j], bills[i, j])))
     return plans
 
 
@@ -76,8 +84,8 @@ def _grow(
     yes: NDArray[np.bool_],
     fit: NDArray[np.intp],
     prices: BoundPrices,
-) -> list[Forest]:
-    """Grow a tree on some of the training rows for each cost of a leaf."""
+) -> list[list[Forest]]:
+    """Grow a tree on some of the training rows for each cost of a leaf, with all `PRIOR_ROWS`."""
     assert rows.error_costs is not None
     fit = fit[:: -(-len(fit) // MAX_ROWS)]
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight / rows.weight.mean()
@@ -88,10 +96,9 @@ def _grow(
     search = TreeSearch(yes[fit], splits.feature, costs, weight, prices, leaf_costs, FEWEST)
     members = weight[:, np.newaxis] * (y[:, np.newaxis] == np.arange(rows.n_classes))
     return [
-        freeze_tree(tree, splits, yes[fit], members, rows.X.shape[1]) for tree in search.best(DEPTH)
+        [
+            freeze_tree(tree, splits, yes[fit], members, rows.X.shape[1], prior_rows)
+            for prior_rows in PRIOR_ROWS
+        ]
+        for tree in search.best(DEPTH)
     ]
-
-
-def _outputs(forest: Forest, X: NDArray[np.floating], prices: BoundPrices) -> ValidationOutputs:
-    scores, used = forest.score_and_used(X)
-    return ValidationOutputs(scores, prices.bill(used, forest.evaluations(X)))

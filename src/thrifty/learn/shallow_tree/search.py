@@ -19,9 +19,6 @@ __all__ = ["Tree", "TreeSearch", "freeze_tree"]
 
 Floats = NDArray[np.float64]
 
-# Leaves lean towards the class shares of all rows as if they had so many more rows.
-PRIOR_ROWS = 2.0
-
 
 class Tree(NamedTuple):
     """A split with a tree on each side; None in place of a tree is a leaf."""
@@ -119,7 +116,7 @@ class TreeSearch:
         with_second = {True: pair, False: single[:, np.newaxis, :] - pair}
         of_first = {True: single, False: total[:, np.newaxis] - single}
         first_price, second_price = self._marginal(bought)
-        results = []
+        results: list[tuple[float, Tree | None]] = []
         for leaf_cost in self.leaf_costs:
             cost = first_price[self.feature] * total[-1]
             seconds = {}
@@ -176,6 +173,7 @@ def freeze_tree(
     yes: NDArray[np.bool_],
     members: Floats,
     n_features: int,
+    prior_rows: float,
 ) -> Forest:
     """Freeze a tree as a forest of one; its leaves predict their shares of the classes.
 
@@ -188,13 +186,15 @@ def freeze_tree(
     members : array of shape (n, K)
         Weight of each row in the column of its class, 0 elsewhere.
     n_features : int
+    prior_rows : float
+        Leaves lean towards the class shares of all rows, as if they had so many more rows.
     """
     prior = members.sum(axis=0) / members.sum()
     if tree is None:
         return Forest.constant(prior, "mean", n_features)
     thresholds: list[tuple[float, int, int] | None] = [None]
     shares: list[Floats] = [prior]
-    subsets: list[Floats] = []
+    subsets: list[Sequence[int]] = []
     queue: list[tuple[int, Tree, NDArray[np.bool_]]] = [(0, tree, np.ones(len(yes), dtype=bool))]
     for place, node, rows in queue:  # which grows while it is read
         threshold, feature = splits.node(node.split, len(subsets))
@@ -204,7 +204,7 @@ def freeze_tree(
         goes_left = yes[:, node.split]
         for side, rest in ((node.yes, rows & goes_left), (node.no, rows & ~goes_left)):
             counts = members[rest].sum(axis=0)
-            shares.append((counts + PRIOR_ROWS * prior) / (counts.sum() + PRIOR_ROWS))
+            shares.append((counts + prior_rows * prior) / (counts.sum() + prior_rows))
             thresholds.append(None)
             if side is not None:
                 queue.append((len(thresholds) - 1, side, rest))
