@@ -7,10 +7,10 @@ are unverified.
 
 Rivals: pystreed's cost-sensitive optimal trees of depth three, as they are and with their size
 tuned by its own cross-validation, with the same error costs and prices (the first test of a group
-at full price, later ones discounted), on up to ten thresholds for each feature; the constant of least cost; and
-plain boosting and a random forest with decisions of least expected cost, on all features and on
-those at the lowest price. Of these five, the best is picked on the test rows of each split, which
-flatters it.
+at full price, later ones discounted), on up to ten thresholds for each feature; the constant of
+least cost; and plain boosting and a random forest with decisions of least expected cost, on all
+features and on those at the lowest price. Of these last five, the best is picked on the test rows
+of each split, which flatters it. pystreed is not among the dependencies: pip install pystreed.
 
     python benchmarks/error_costs.py [--seeds 0-9] [--rows FILE] [--table]
 

@@ -7,10 +7,14 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import f1_score, fbeta_score, make_scorer
 
-from thrifty import BudgetClassifier, GreedyMiserClassifier, Prices, load
+from thrifty import BudgetClassifier, GreedyMiserClassifier, LadderClassifier, Prices, load
 from thrifty.errors import DataError
+from thrifty.frontier import fit_budget
 from thrifty.frontier.confusion import accuracy
 from thrifty.frontier.thresholds import best_threshold, candidate_thresholds
+from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.learn.short_circuit import short_circuit
+from thrifty.report import predictor_facts
 
 
 def rows(n=400, seed=0, share=0.3):
@@ -79,11 +83,12 @@ def test_equal_costs_are_accuracy():
     plain = fit(X, Y, prices=(0.0, 0.0))
     costs = fit(X, Y, prices=(0.0, 0.0), costs=1.0 - np.eye(2))
     assert (costs.predict(TEST) == costs.classes_[costs.predict_proba(TEST).argmax(axis=1)]).all()
-    qualities = {point.quality for point in costs.frontier_.points}
-    assert costs.point_.quality == -(1 - costs.score(X, Y)) or costs.point_.quality in qualities
     assert costs.score(TEST, Y_TEST) == pytest.approx(plain.score(TEST, Y_TEST), abs=0.03)
-    losses = [-p.totals.mean() for p in costs.frontier_.points]
-    assert -costs.point_.totals.mean() == max(losses)
+    accuracies = {str(p.knob): p.quality for p in plain.frontier_.points}
+    shared = [p for p in costs.frontier_.points if str(p.knob) in accuracies and "rung" in p.knob]
+    assert len(shared) > 1
+    for point in shared:  # the same rungs
+        assert point.quality == pytest.approx(accuracies[str(point.knob)] - 1)
 
 
 def test_a_budget_limits_the_bills():
@@ -175,3 +180,104 @@ def test_of_equal_thresholds_the_closest_to_one_half_is_taken():
     assert best_threshold(accuracy, y, scores).threshold == 0.5
     many = candidate_thresholds(np.linspace(0, 1, 5000), most=100)
     assert len(many) <= 101 and 0.5 in many
+
+
+# --- ladders, trees and fit_budget -------------------------------------------
+
+
+def checkerboard(n=600):
+    """Two cheap features that say something together only; a tree of depth two is best."""
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 2, size=(n, 3)).astype(float)
+    y = np.logical_and(table[:, 0] > 0, table[:, 1] > 0) ^ (rng.random(n) < 0.05)
+    return table, y
+
+
+def test_a_small_tree_competes_and_pays_along_its_path():
+    table, y = checkerboard()
+    model = fit(table, y, prices=(1.0, 3.0, 1.0), costs=20 * (1 - np.eye(2)))
+    trees = [p for p in model.frontier_.points if p.knob.get("kind") == "tree"]
+    assert trees
+    best = min(trees, key=lambda point: point.totals.mean())
+    bills = best.model.bill(table)
+    assert np.unique(bills).tolist() == [1.0, 4.0]  # only half of the rows pay for the second
+    assert model.point_.totals.mean() <= best.totals.mean() + 1e-9
+
+
+def test_no_tree_passes_the_cap():
+    table, y = checkerboard()
+    model = fit(table, y, prices=(1.0, 3.0, 1.0), costs=20 * (1 - np.eye(2)), cap=2.0)
+    assert all(point.ceiling <= 2.0 for point in model.frontier_.points)
+    assert model.bill(table).max() <= 2.0
+
+
+def test_a_ladder_with_costs_walks_as_it_scores():
+    model = fit(X, Y, costs=MATRIX / 20)
+    for point in model.frontier_.points[::20]:
+        for row in TEST[:10]:
+            walk = point.model.walk()
+            while walk.asks:
+                walk.tell({walk.asks[0]: row[walk.asks[0]]})
+            assert walk.answer == point.model.predict(row[np.newaxis])[0]
+            assert walk.receipt.total == point.model.bill(row[np.newaxis])[0]
+
+
+def test_a_ladder_by_itself_takes_the_costs_of_its_training_set():
+    train = TrainingSet.read("classification", X, Y).with_costs(MATRIX)
+    model = LadderClassifier(penalty=1.0, effort="fast", random_state=0).fit(train, None)
+    assert model.predictor_.decision.costs.tolist() == MATRIX.tolist()
+    assert (model.predict(TEST) == "ill").mean() > (Y_TEST == "ill").mean()
+
+
+def test_fit_budget_reports_the_total_of_the_test_set():
+    settings = {"prices": Prices([1.0, 10.0]), "effort": "fast"}
+    found = fit_budget(X, Y, costs=MATRIX, **settings)
+    test = found.test
+    said = np.searchsorted(["ill", "well"], found.predictor.predict(test.table))
+    assert found.total.errors == pytest.approx(MATRIX[test.y, said].mean())
+    assert found.total.features == pytest.approx(found.predictor.bill(test.table).mean())
+    assert found.total.total == found.total.features + found.total.errors
+    assert found.test_result.quality == pytest.approx(-found.total.errors)
+    by_row = fit_budget(X, Y, costs=np.where(Y == "ill", 500.0, 100.0), **settings)
+    assert by_row.total.total == pytest.approx(found.total.total)
+    assert fit_budget(X, Y, budget=5.0, **settings).total is None
+
+
+def test_fit_budget_weighs_rows_and_keeps_thresholds():
+    settings = {"prices": Prices([1.0, 10.0]), "effort": "fast", "budget": 1.5}
+    weight = np.where(Y == "ill", 20.0, 1.0)
+    weighted = fit_budget(X, Y, sample_weight=weight, **settings).predictor
+    plain = fit_budget(X, Y, **settings).predictor
+    assert weighted.predict_proba(TEST)[:, 0].mean() > plain.predict_proba(TEST)[:, 0].mean() + 0.2
+    found = fit_budget(X, Y, scoring="f1", **settings)
+    test = found.test
+    expected = f1_score(test.labels, found.predictor.predict(test.table), pos_label="well")
+    assert found.predictor.decision is not None
+    assert found.test_result.quality == pytest.approx(expected)
+
+
+def test_a_report_on_other_rows_uses_the_decision():
+    found = fit_budget(X, Y, prices=Prices([1.0, 10.0]), costs=MATRIX, effort="fast")
+    labeled = ValidationSet.for_predictor(found.predictor, "classification", TEST, Y_TEST)
+    facts = predictor_facts(found.predictor, labeled)
+    assert facts["settings"]["metric"] == "neg_error_cost"
+    counts = np.array(facts["confusion"]["rows"])
+    said = found.predictor.predict(TEST)
+    assert counts[0, 0] == ((Y_TEST == "ill") & (said == "ill")).sum()
+    own = found.predictor.replace(provenance={"metric": "middle"})
+    assert predictor_facts(own, labeled)["settings"]["metric"] == "accuracy"
+
+
+def test_labels_without_costs_are_named():
+    found = fit(X, Y, costs=MATRIX)
+    labeled = ValidationSet.for_predictor(
+        found.predictor_, "classification", TEST[:3], ["ill", "well", "odd"]
+    )
+    with pytest.raises(DataError, match=r"\['odd'\] are not classes"):
+        found.metric_.value(found.predict_proba(TEST[:3]), labeled, found.predictor_.decision)
+
+
+def test_trees_are_not_skipped_where_costs_decide():
+    model = fit(X, Y, costs=MATRIX, learners=[GreedyMiserClassifier(n_estimators=20)])
+    with pytest.raises(DataError, match="decides by costs of errors or a threshold"):
+        short_circuit(model.predictor_)

@@ -248,6 +248,8 @@ def read_training_data(
     ).with_costs(error_costs)
     if weight is not None:
         table, groups = table.take(weight > 0), None if groups is None else groups[weight > 0]
+        if table.classes is not None:
+            table.require_every_class()
     return TrainingData(table, groups, prices, learners)
 
 
