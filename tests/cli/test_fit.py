@@ -275,32 +275,6 @@ def test_costs_in_a_toml_file_are_the_same(run, folder) -> None:
     assert first["total"] == second["total"] is not None
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "words"),
-    [
-        ("c.csv", "true,said,cost\nno,maybe,5\nno,yes,-3\nyes,no\nno,yes,2\nno,yes,3\n",
-         ["line 2: no class 'maybe'", "line 3: cost '-3' is not", "line 4: 2 cells",
-          "line 6: 'no', 'yes' is listed before"]),
-        ("c.csv", "true,said,cost\nno,yes,5\n", ["no cost where 'yes' is called 'no'"]),
-        ("c.csv", "a,b\n", ["line 1: the columns are a,b, not true,said,cost"]),
-        ("c.toml", "costs = 3\n", ["must have tables such as [costs.ill]"]),
-        ("c.toml", "[costs]\nno = 1\n", ["'no' is not a table; write [costs.no]"]),
-        ("c.toml", "[costs.no\n", ["Expected"]),
-        ("c.toml", "[costs.no]\nyes = true\n", ["cost True is not a finite number"]),
-        ("c.toml", "[costs.no]\nyes = []\n", ["cost [] is not a finite number"]),
-        ("c.txt", "", ["are in a .csv or a .toml file"]),
-    ],
-)  # fmt: skip
-def test_a_file_of_costs_is_checked_before_anything_is_trained(
-    run, folder, name, text, words
-) -> None:
-    (folder / name).write_text(text)
-    result = run(*BARE, "--costs", name)
-    assert result.exit_code != 0 and not (folder / "m.thrifty").exists()
-    for each in words:
-        assert each in result.stderr
-
-
 def test_costs_must_be_text_and_need_classes(run, folder) -> None:
     (folder / "c.csv").write_bytes(b"\xff\xfe")
     assert "not UTF-8" in run(*BARE, "--costs", "c.csv").stderr

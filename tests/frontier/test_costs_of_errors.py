@@ -10,8 +10,6 @@ from sklearn.metrics import f1_score, fbeta_score, make_scorer
 from thrifty import BudgetClassifier, GreedyMiserClassifier, LadderClassifier, Prices, load
 from thrifty.errors import DataError
 from thrifty.frontier import fit_budget
-from thrifty.frontier.confusion import accuracy
-from thrifty.frontier.thresholds import best_threshold, candidate_thresholds
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.short_circuit import short_circuit
 from thrifty.report import predictor_facts
@@ -175,40 +173,7 @@ def test_accuracy_and_more_classes_keep_the_most_probable_class():
     assert fit(X, three, scoring="f1").predictor_.decision is None
 
 
-def test_of_equal_thresholds_the_closest_to_one_half_is_taken():
-    y, scores = np.array([0, 0, 1]), np.array([[0.9, 0.1], [0.8, 0.2], [0.2, 0.8]])
-    assert best_threshold(accuracy, y, scores).threshold == 0.5
-    many = candidate_thresholds(np.linspace(0, 1, 5000), most=100)
-    assert len(many) <= 101 and 0.5 in many
-
-
 # --- ladders, trees and fit_budget -------------------------------------------
-
-
-def checkerboard(n=600):
-    """Two cheap features that say something together only; a tree of depth two is best."""
-    rng = np.random.default_rng(0)
-    table = rng.integers(0, 2, size=(n, 3)).astype(float)
-    y = np.logical_and(table[:, 0] > 0, table[:, 1] > 0) ^ (rng.random(n) < 0.05)
-    return table, y
-
-
-def test_a_small_tree_competes_and_pays_along_its_path():
-    table, y = checkerboard()
-    model = fit(table, y, prices=(1.0, 3.0, 1.0), costs=20 * (1 - np.eye(2)))
-    trees = [p for p in model.frontier_.points if p.knob.get("kind") == "tree"]
-    assert trees
-    best = min(trees, key=lambda point: point.totals.mean())
-    bills = best.model.bill(table)
-    assert np.unique(bills).tolist() == [1.0, 4.0]  # only half of the rows pay for the second
-    assert model.point_.totals.mean() <= best.totals.mean() + 1e-9
-
-
-def test_no_tree_passes_the_cap():
-    table, y = checkerboard()
-    model = fit(table, y, prices=(1.0, 3.0, 1.0), costs=20 * (1 - np.eye(2)), cap=2.0)
-    assert all(point.ceiling <= 2.0 for point in model.frontier_.points)
-    assert model.bill(table).max() <= 2.0
 
 
 def test_a_ladder_with_costs_walks_as_it_scores():

@@ -93,11 +93,3 @@ def test_a_frozen_tree_sends_rows_where_the_search_did():
         assert forest.used(X)[~left, splits.feature[0]].all()
     constant = freeze_tree(None, splits, found.yes, members, 3, prior_rows=1.0)
     assert constant.used(X).sum() == 0
-
-
-def test_many_values_are_divided_at_quantiles():
-    X = np.column_stack([np.arange(1000.0), np.zeros(1000)])
-    splits = Splits.of(X, np.array([False, False]))
-    assert splits.feature.tolist() == [0] * 8  # a constant column has nothing to ask
-    shares = splits.answers(X).mean(axis=0)
-    assert shares == pytest.approx(np.arange(1, 9) / 9, abs=0.01)
