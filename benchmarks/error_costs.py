@@ -12,9 +12,10 @@ least cost; and plain boosting and a random forest with decisions of least expec
 features and on those at the lowest price. Of these last five, the best is picked on the test rows
 of each split, which flatters it. pystreed is not among the dependencies: pip install pystreed.
 
-    python benchmarks/error_costs.py [--seeds 0-9] [--rows FILE] [--table]
+    python benchmarks/error_costs.py [--seeds 10-19] [--rows FILE ...] [--table]
 
-Rows are kept as they are measured, so that an interrupted run goes on from there.
+Rows are kept as they are measured, so that an interrupted run goes on from there. Several files can
+be reported together.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
 import pandas as pd
-from _harness import RESULTS, report
+from _harness import report
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
@@ -210,9 +211,9 @@ def run(seeds, path):
                     file.flush()
 
 
-def show(path):
+def show(paths):
     """Report the mean totals of each set and cost, and the mean of the paired ratios."""
-    found = pd.read_csv(path, dtype={"cost": str})
+    found = pd.concat([pd.read_csv(path, dtype={"cost": str}) for path in paths])
     found["baseline"] = found[["constant", "all", "cheapest"]].min(axis=1)
     rivals = ("pystreed", "tuned", "baseline")
     for rival in rivals:
@@ -248,11 +249,11 @@ def ratio(part, rival):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seeds", default="0-9")
-    parser.add_argument("--rows", type=Path, default=RESULTS / "error_costs_rows.csv")
+    parser.add_argument("--seeds", default="10-19")
+    parser.add_argument("--rows", type=Path, nargs="+", default=[Path("error_costs_rows.csv")])
     parser.add_argument("--table", action="store_true", help="only report what was measured")
     options = parser.parse_args()
     first, last = map(int, options.seeds.split("-"))
     if not options.table:
-        run(range(first, last + 1), options.rows)
+        run(range(first, last + 1), options.rows[0])
     show(options.rows)

@@ -258,6 +258,8 @@ def test_costs_of_errors_are_totaled_with_the_bills(run, folder) -> None:
     assert facts["settings"]["metric"] == "neg_error_cost"
     assert facts["chosen"]["test"]["quality"] == pytest.approx(-total["errors"])
     assert load("m.thrifty").decision.costs.tolist() == [[0, 20], [100, 0]]
+    assert "predicted class: [[0.0, 20.0], [100.0, 0.0]]" in run("inspect", "m.thrifty").stdout
+    assert json.loads(run("inspect", "m.thrifty", "--json").stdout)["decision"]["costs"][0][1] == 20
 
 
 def test_without_costs_there_is_no_total(run, folder) -> None:
@@ -281,7 +283,7 @@ def test_costs_must_be_text_and_need_classes(run, folder) -> None:
     (folder / "costs.csv").write_text(COSTS)
     arguments = ("fit", "table.csv", "--target", "age", "--task", "regression", "-o", "m.thrifty")
     assert "has no classes" in run(*arguments, "--costs", "costs.csv").stderr
-    assert "Give --budget, --quality or --costs" in run(*BARE).stderr
+    assert "Give either --budget or --quality, or --costs" in run(*BARE).stderr
 
 
 def test_the_weight_column_weighs_and_is_not_a_feature(run, folder, frame) -> None:

@@ -114,7 +114,7 @@ def show_fit(facts: dict[str, Any]) -> None:
     if not facts["bought"]:
         click.echo("The model buys nothing: no feature that helps fits the budget.")
     click.echo(f"On the test set: {facts['headline']}")
-    if facts["total"] is not None:
+    if facts.get("total"):
         total = {name: money(amount, unit) for name, amount in facts["total"].items()}
         click.echo(
             f"Total per example: {total['features']} for features + {total['errors']} for errors "

@@ -74,7 +74,7 @@ def fit(
     if budget is not None and quality is not None:
         raise click.UsageError("Give either --budget or --quality.")
     if budget is None and quality is None and costs is None:
-        raise click.UsageError("Give --budget, --quality or --costs.")
+        raise click.UsageError("Give either --budget or --quality, or --costs.")
     if confidence is not None and no_confidence:
         raise click.UsageError("Give either --confidence or --no-confidence.")
     if budget is None and (confidence is not None or no_confidence):
