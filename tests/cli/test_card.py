@@ -36,6 +36,14 @@ def test_the_groups_of_a_fit_are_those_of_its_test_rows(run, folder, table) -> N
     assert facts["card"] is None
 
 
+def test_rows_of_no_weight_do_not_shift_the_groups(run, folder, table) -> None:
+    weight = (np.arange(240) % 3 > 0).astype(float)
+    table(number=np.where(weight > 0, "kept", "left out"), w=weight)
+    arguments = (*FIT, "--drop", "number", "--weight-column", "w", "--by", "number", "--json")
+    (entry,) = json.loads(run(*arguments).stdout)["by"]
+    assert [group["group"] for group in entry["groups"]] == ["kept"]
+
+
 def test_a_report_writes_a_card_as_a_page(run, folder, model, frame) -> None:
     result = run("report", "model.thrifty", "table.csv", "--target", "ill", "-o", "p.html",
                  "--card", "card.html", "--by", "sex", "--json")  # fmt: skip

@@ -29,6 +29,7 @@ def facts(**changes) -> dict:
                      "rows": {"train": 60, "validation": 20, "test": 20}, "cross_fitted": False},
         "chosen": {"learner": "greedy-miser", "test": test, "validation": point(8.75, 0.9)},
         "test": test,
+        "total": None,
         "baselines": [result(10.0, 0.875, name="plain forest on all features")],
         "constant": result(0.0, 0.5, name="constant"),
         "frontier": [point(0.0, 0.5, features=0), point(8.75, 0.9, chosen=True)],

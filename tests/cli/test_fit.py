@@ -262,3 +262,83 @@ def test_a_fresh_interpreter_behaves_the_same(folder, fresh) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=fresh)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("Error: ")
+
+
+# --- weights and costs of errors ---------------------------------------------
+
+COSTS = "true,said,cost\nno,yes,20\nyes,no,100\n"
+
+
+def test_costs_of_errors_are_totaled_with_the_bills(run, folder) -> None:
+    (folder / "costs.csv").write_text(COSTS)
+    without_budget = (*BARE, "--costs", "costs.csv", "--prices", "prices.csv", "--unit", "CAD")
+    printed = run(*without_budget)
+    assert printed.exit_code == 0, printed.stderr
+    assert re.search(
+        r"Total per example: CAD [\d.]+ for features \+ CAD [\d.]+ for errors = CAD [\d.]+",
+        printed.stdout,
+    )
+    facts = json.loads(run(*without_budget, "--json").stdout)
+    total = facts["total"]
+    assert total["total"] == pytest.approx(total["features"] + total["errors"])
+    assert facts["settings"]["metric"] == "neg_error_cost"
+    assert facts["chosen"]["test"]["quality"] == pytest.approx(-total["errors"])
+    assert load("m.thrifty").decision.costs.tolist() == [[0, 20], [100, 0]]
+    assert "predicted class: [[0.0, 20.0], [100.0, 0.0]]" in run("inspect", "m.thrifty").stdout
+    assert json.loads(run("inspect", "m.thrifty", "--json").stdout)["decision"]["costs"][0][1] == 20
+
+
+def test_totals_of_baselines_are_printed(run, folder) -> None:
+    (folder / "costs.csv").write_text(COSTS)
+    printed = run(*BARE, "--costs", "costs.csv", "--prices", "prices.csv").stdout
+    header = next(line for line in printed.splitlines() if "mean bill" in line)
+    assert header.split()[-1] == "total" and "saving" not in printed
+    assert (
+        "need --budget or --quality"
+        in run(*BARE, "--costs", "costs.csv", "--confidence", "0.9").stderr
+    )
+
+
+def test_without_costs_there_is_no_total(run, folder) -> None:
+    result = run(*FIT, "--json")
+    assert json.loads(result.stdout)["total"] is None
+
+
+def test_costs_in_a_toml_file_are_the_same(run, folder) -> None:
+    (folder / "costs.csv").write_text(COSTS)
+    (folder / "costs.toml").write_text("[costs.yes]\nno = 100\n[costs.no]\nyes = 20\n")
+    first, second = (
+        json.loads(run(*BARE, "--costs", f"costs.{kind}", "--json").stdout)
+        for kind in ("csv", "toml")
+    )
+    assert first["total"] == second["total"] is not None
+
+
+def test_costs_must_be_text_and_need_classes(run, folder) -> None:
+    (folder / "c.csv").write_bytes(b"\xff\xfe")
+    assert "not UTF-8" in run(*BARE, "--costs", "c.csv").stderr
+    (folder / "costs.csv").write_text(COSTS)
+    arguments = ("fit", "table.csv", "--target", "age", "--task", "regression", "-o", "m.thrifty")
+    assert "has no classes" in run(*arguments, "--costs", "costs.csv").stderr
+    assert "Give either --budget or --quality, or --costs" in run(*BARE).stderr
+
+
+def test_the_weight_column_weighs_and_is_not_a_feature(run, folder, frame) -> None:
+    frame.assign(w=np.where(frame["ill"] == "yes", 1.0, 0.0)).to_csv("weighted.csv", index=False)
+    weighted = ("fit", "weighted.csv", *FIT[2:], "--weight-column", "w")
+    assert "every class needs a row of positive weight" in run(*weighted).stderr
+    frame.assign(w=np.where(frame["ill"] == "yes", 2.0, 1.0)).to_csv("weighted.csv", index=False)
+    assert run(*weighted).exit_code == 0
+    assert "w" not in load("m.thrifty").schema.names
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [("x", "x in row 0 is not a weight"), (-1, "not a weight"), (0, "every weight is zero")],
+)
+def test_weights_are_checked(run, folder, frame, weight, words) -> None:
+    frame.assign(w=weight).to_csv("weighted.csv", index=False)
+    result = run("fit", "weighted.csv", *FIT[2:], "--weight-column", "w")
+    assert words in result.stderr
+    assert "there is no column 'v'" in run(*FIT, "--weight-column", "v").stderr
+    assert "named by --target and by --weight-column" in run(*FIT, "--weight-column", "ill").stderr

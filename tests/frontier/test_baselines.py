@@ -143,3 +143,22 @@ def test_ties_go_by_name_and_free_features_come_first() -> None:
     assert cheapest(prices, budget=1.0).tolist() == [1, 2]
     assert best_per_price(prices, np.array([0.4, 0.4, 0.2]), budget=1.0).tolist() == [1, 2]
     assert best_per_price(prices, np.array([0.4, 0.0, 0.0]), budget=9.0).tolist() == [0]
+
+
+# --- decisions ---------------------------------------------------------------
+
+RARE = np.where(X[:, 0] + X[:, 1] + RNG.normal(size=300) > 1.5, "yes", "no")
+
+
+def test_a_metric_of_labels_gives_each_baseline_its_threshold() -> None:
+    metric = find_metric("f1", "classification")
+    found = trained(
+        Prices([1.0, 2.5, 2.0]), budget=3.5, target=RARE, task="classification", metric=metric
+    )
+    thresholds = {model.decision.threshold for model in found.values()}
+    assert len(found) == 6 and len(thresholds) > 1 and min(thresholds) < 0.5
+
+
+def test_without_a_threshold_the_more_probable_class_is_predicted() -> None:
+    found = trained(Prices([1.0, 10.0, 2.0]), budget=3.0, target=RARE, task="classification")
+    assert all(model.decision is None for model in found.values())

@@ -19,6 +19,7 @@ from thrifty.bundle.walk import NamedWalk
 from thrifty.costs.bound import BoundPrices
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen
+from thrifty.model.decision import Decision
 
 __all__ = ["Predictor", "build_classes", "dearest_path", "plain_classes", "read_classes"]
 
@@ -49,6 +50,8 @@ class Predictor:
         The value of the hyperparameter that trades cost for quality, as plain values.
     provenance : dict, optional
         Where the model comes from, as plain values.
+    decision : Decision, optional
+        The costs of errors, by which labels are predicted; by default the most probable class.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Predictor:
         classes: ArrayLike | None = None,
         knob: dict[str, Any] | None = None,
         provenance: dict[str, Any] | None = None,
+        decision: Decision | None = None,
     ) -> None:
         self.model = model
         self.schema = schema
@@ -86,6 +90,7 @@ class Predictor:
         self.classes = None if classes is None else read_classes(classes)
         self.knob = knob
         self.provenance = provenance
+        self.decision = decision
 
         problems = []
         d = len(schema)
@@ -98,12 +103,23 @@ class Predictor:
             problems.append("the prices are bound to other columns than those of the schema")
         if model.n_scores != n_scores:
             problems.append(f"the model has {model.n_scores} scores, {n_scores} are needed")
+        if decision is not None and (self.classes is None or decision.n_classes != n_scores):
+            problems.append(
+                f"the decision is for {decision.n_classes} classes, the model has "
+                f"{0 if self.classes is None else n_scores}"
+            )
         raise_all(DataError, "predictor", problems)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the label of each row, or its value."""
         scores = self.model.score(self.schema.encode(X))
-        return scores if self.classes is None else self.classes[scores.argmax(axis=1)]
+        return scores if self.classes is None else self.classes[self.decide(scores)]
+
+    def decide(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the code of the class to predict for each row of class probabilities (n, K)."""
+        if self.decision is None:
+            return np.asarray(scores.argmax(axis=1))
+        return self.decision.decide(scores)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the class probabilities of each row, in the order of `classes`."""
@@ -140,6 +156,19 @@ class Predictor:
         from thrifty.bundle.file import save  # that module imports this one
 
         save(self, path)
+
+    def replace(self, **changes: Any) -> Predictor:
+        """Return a copy with other values for some of the parameters."""
+        parts = {
+            "model": self.model,
+            "schema": self.schema,
+            "prices": self.prices,
+            "classes": self.classes,
+            "knob": self.knob,
+            "provenance": self.provenance,
+            "decision": self.decision,
+        }
+        return Predictor(**{**parts, **changes})
 
     @cached_property
     def labels(self) -> list[Any] | None:

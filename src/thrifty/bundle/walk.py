@@ -147,6 +147,7 @@ class NamedWalk:
         self._schema = predictor.schema
         self._prices = predictor.prices
         self._labels = predictor.labels
+        self._decide = predictor.decide
         self._raw: dict[int, Any] = {}  # values as they were passed, in order of arrival
         self._encoded: dict[int, float] = {}
         self._paid: set[int] = set()
@@ -213,7 +214,9 @@ class NamedWalk:
     def best(self) -> Any:
         """The best answer so far."""
         scores = self._walk.scores
-        return float(scores[0]) if self._labels is None else self._labels[int(scores.argmax())]
+        if self._labels is None:
+            return float(scores[0])
+        return self._labels[int(self._decide(scores[np.newaxis])[0])]
 
     @property
     def scores(self) -> NDArray[np.float64]:

@@ -32,8 +32,8 @@ BY = click.option(
 )  # fmt: skip
 
 
-def read_groups(path: Path, by: Sequence[str]) -> dict[str, Any]:
-    """Read the columns to compare groups by.
+def read_groups(path: Path, by: Sequence[str], kept: Any = None) -> dict[str, Any]:
+    """Read the columns to compare groups by; of some rows only if it says which are kept.
 
     Raises
     ------
@@ -55,7 +55,8 @@ def read_groups(path: Path, by: Sequence[str]) -> dict[str, Any]:
         except DataError as error:
             problems.append(str(error))
     raise_all(DataError, f"{path}, --by", problems)
-    return {name: frame[name].to_numpy() for name in dict.fromkeys(by)}
+    rows = slice(None) if kept is None else kept
+    return {name: frame[name].to_numpy()[rows] for name in dict.fromkeys(by)}
 
 
 def add_card_facts(

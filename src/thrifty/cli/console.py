@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import click
 
 __all__ = [
+    "in_lines",
     "progress",
     "show_fit",
     "show_frontier",
@@ -53,6 +55,18 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], left: int 
     Console(markup=False, emoji=False, highlight=False).print(table)
 
 
+def in_lines(metric: str) -> str:
+    """Break the name of a metric into short lines, so that columns of numbers stay narrow.
+
+    Examples
+    --------
+    >>> from thrifty.cli.console import in_lines
+    >>> in_lines("neg_error_cost")
+    'neg_error_\\ncost'
+    """
+    return "\n".join(textwrap.wrap(metric.replace("_", "_ "), 11)).replace("_ ", "_")
+
+
 def show_settings(settings: dict[str, Any]) -> None:
     """Print the task, the features with their price, and the sizes of the three sets."""
     from thrifty.costs.money import money
@@ -78,7 +92,7 @@ def show_frontier(points: Sequence[dict[str, Any]], metric: str, unit: str) -> N
     )
 
     show_table(
-        ["learner", "knob", f"mean bill\n({unit})" if unit else "mean bill", metric,
+        ["learner", "knob", f"mean bill\n({unit})" if unit else "mean bill", in_lines(metric),
          "95% interval", "features"],
         [
             [
@@ -105,7 +119,7 @@ def show_fit(facts: dict[str, Any]) -> None:
     facts : dict
         What `thrifty.report.fit_facts` returned.
     """
-    from thrifty.report.words import format_mean, format_quality
+    from thrifty.report.words import format_mean, format_quality, total_words
 
     settings, chosen = facts["settings"], facts["chosen"]
     metric, unit = settings["metric"], settings["unit"]
@@ -121,6 +135,8 @@ def show_fit(facts: dict[str, Any]) -> None:
         why = "level with the best within noise"
         if settings["quality"] is not None:
             why = "the cheapest of those that were proven to be good enough"
+        elif facts["total"] is not None:
+            why = "the one with the least total of features and errors"
         click.echo(
             f"The chosen model is not on it, but {why}: {chosen['learner']}, mean bill "
             f"{format_mean(point['bill'], unit)}, {metric} "
@@ -130,24 +146,35 @@ def show_fit(facts: dict[str, Any]) -> None:
         if result["outcome"] != "ran":
             click.echo(f"{result['learner']} did not run: {result['outcome']}")
     click.echo(f"On the test set: {facts['comparison']}")
+    if facts["total"] is not None:
+        click.echo(total_words(facts["total"], unit))
 
 
 def show_results(facts: dict[str, Any]) -> None:
     """Print bill and quality of the chosen model, the baselines and the constant on the test set.
 
-    The saving is relative to the price of all features.
+    The last column is the saving relative to the price of all features; where errors have costs,
+    the total of features and errors.
     """
     from thrifty.report.words import format_interval, format_mean, format_quality
 
     settings = facts["settings"]
     metric, unit, full = settings["metric"], settings["unit"], settings["full"]
+    has_totals = facts["total"] is not None
     results = [
-        (f"chosen: {facts['chosen']['learner']}", facts["test"]),
+        (f"chosen: {facts['chosen']['learner']}", {**facts["test"], "total": facts["total"]}),
         *((baseline["name"], baseline) for baseline in facts["baselines"]),
         ("constant, buys nothing", facts["constant"]),
     ]
+
+    def last(result: dict[str, Any]) -> str:
+        if has_totals:
+            return format_mean(result["total"]["total"])
+        return f"{100 * (1 - result['bill'] / full):.1f}%" if full > 0 else "-"
+
+    bill = f"mean bill\n({unit})" if unit else "mean bill"
     show_table(
-        ["", f"mean bill\n({unit})" if unit else "mean bill", "", metric, "", "saving"],
+        ["", bill, "", in_lines(metric), "", "total" if has_totals else "saving"],
         [
             [
                 name,
@@ -155,7 +182,7 @@ def show_results(facts: dict[str, Any]) -> None:
                 f"[{format_mean(result['bill_low'])}, {format_mean(result['bill_high'])}]",
                 format_quality(metric, result["quality"]),
                 format_interval(metric, (result["quality_low"], result["quality_high"])),
-                f"{100 * (1 - result['bill'] / full):.1f}%" if full > 0 else "-",
+                last(result),
             ]
             for name, result in results
         ],

@@ -9,6 +9,7 @@ import click
 from thrifty.cli.card import BY, CARD, add_card_facts, read_groups, render_card, show_groups
 from thrifty.cli.console import progress, show_fit, show_json
 from thrifty.cli.options import (
+    FILE,
     JSON,
     OUTPUT_MODEL,
     OutputFile,
@@ -42,6 +43,12 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 @click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), callback=finite,
               metavar="SECONDS", help="Seconds to train in; of several learners, none starts "
               "after it.")  # fmt: skip
+@click.option("--weight-column", metavar="COL",
+              help="Column with the weight of each row; it is not a feature.")  # fmt: skip
+@click.option("--costs", type=FILE,
+              help="What errors cost, in the unit of the prices: a CSV file with the columns "
+              "true,said,cost, or a TOML file. Then the total of features and errors is "
+              "minimized, and --budget is optional.")  # fmt: skip
 @OUTPUT_MODEL
 @click.option("--report", type=OutputFile(), help="HTML report to write.")
 @CARD
@@ -55,6 +62,8 @@ def fit(
     confidence: float | None,
     no_confidence: bool,
     time_limit: float | None,
+    weight_column: str | None,
+    costs: Path | None,
     output: Path,
     report: Path | None,
     card: Path | None,
@@ -67,18 +76,14 @@ def fit(
     rows that it has not seen in training, and reports its quality and cost on the other 20%. For
     learners other than ladders, 20 of the 80% are held out to pick the model on.
     """
-    if (budget is None) == (quality is None):
-        raise click.UsageError("Give either --budget or --quality.")
-    if confidence is not None and no_confidence:
-        raise click.UsageError("Give either --confidence or --no-confidence.")
-    check_outputs([output, report, card], [options.table, options.prices])
-    data = read_training_data(options)
-    groups = read_groups(options.table, by)
+    safety = _read_confidence(budget, quality, costs, confidence, no_confidence)
+    check_outputs([output, report, card], [options.table, options.prices, costs])
+    data = read_training_data(options, weight_column, costs)
+    groups = read_groups(options.table, by, data.kept)
     with progress("training"):
         from thrifty.frontier import fit_budget
         from thrifty.report import fit_facts, render_page, write_page
 
-        safety = None if no_confidence else confidence or DEFAULT_CONFIDENCE
         found = fit_budget(
             data.table, None, task=options.task, groups=data.groups,
             target_quality=quality, random_state=options.seed, prices=data.prices, budget=budget,
@@ -86,9 +91,11 @@ def fit(
             time_limit=time_limit,
         )  # fmt: skip
         prices = options.prices
+        goal = "at a quality" if quality is not None else "at the least total cost"
+        goal = goal if budget is None else "under a budget"
         facts = fit_facts(
             found,
-            title=f"{options.target} {'under a budget' if quality is None else 'at a quality'}",
+            title=f"{options.target} {goal}",
             target=options.target,
             source=options.table.name,
             note=f"Prices are those of {prices.name}." if prices else "Every feature costs 1.",
@@ -114,3 +121,23 @@ def fit(
     for what, path in {"model": output, "report": report, "card": card}.items():
         if path:
             click.echo(f"{what}: {path}")
+
+
+def _read_confidence(
+    budget: float | None,
+    quality: float | None,
+    costs: Path | None,
+    confidence: float | None,
+    no_confidence: bool,
+) -> float | None:
+    """Check that the options say what to choose by; return the confidence of budget or quality."""
+    limited = budget is not None or quality is not None
+    if budget is not None and quality is not None:
+        raise click.UsageError("Give either --budget or --quality.")
+    if not limited and costs is None:
+        raise click.UsageError("Give either --budget or --quality, or --costs.")
+    if confidence is not None and no_confidence:
+        raise click.UsageError("Give either --confidence or --no-confidence.")
+    if not limited and (confidence is not None or no_confidence):
+        raise click.UsageError("--confidence and --no-confidence need --budget or --quality.")
+    return None if no_confidence or not limited else confidence or DEFAULT_CONFIDENCE

@@ -57,6 +57,8 @@ def inspect(model: Path, as_json: bool) -> None:
             for name, entry in header["arrays"].items()
         },
     }
+    if "decision" in header:
+        contents["decision"] = header["decision"]
     if as_json:
         show_json(contents)
     else:
@@ -76,6 +78,8 @@ def _show(contents: dict[str, Any]) -> None:
         f"format {contents['format']}"
     )
     click.echo(f"predicts: {'values' if classes is None else ', '.join(map(str, classes))}")
+    if "decision" in contents:
+        click.echo(f"costs of errors, by true and predicted class: {contents['decision']['costs']}")
     click.echo(f"knob: {pairs(contents['knob'] or {})}")
     for name, value in (contents["provenance"] or {}).items():
         click.echo(f"{name}: {pairs(value) if isinstance(value, dict) else value}")

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from thrifty.bundle import Predictor
     from thrifty.learn.dataset import ValidationSet
 
-__all__ = ["read_feature_table", "read_labeled_rows", "read_table", "read_training_table"]
+__all__ = [
+    "read_feature_table",
+    "read_labeled_rows",
+    "read_table",
+    "read_training_table",
+    "read_weights",
+]
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 
@@ -47,6 +53,34 @@ def read_training_table(
     problems += _missing_values(frame, [target, qid, groups])
     raise_all(DataError, str(path), problems)
     return X, *(None if name is None else frame[name].to_numpy() for name in (target, qid, groups))
+
+
+def read_weights(path: Path, column: str) -> NDArray[Any]:
+    """Read the weights of the rows of a table.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, or it has a value that is not a finite number of 0 or more.
+    """
+    import numpy as np
+    import pandas as pd
+
+    frame = read_table(path)
+    _check_columns_exist(path, frame, [column])
+    weight = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64)
+    wrong = ~(np.isfinite(weight) & (weight >= 0))
+    problems = []
+    if wrong.any():
+        row = int(wrong.argmax())
+        problems.append(
+            f"column {column!r}: {frame[column].iloc[row]} in row {row} is not a weight; give a "
+            "finite number of 0 or more"
+        )
+    elif not weight.any():
+        problems.append(f"column {column!r}: every weight is zero; give a row a positive one")
+    raise_all(DataError, str(path), problems)
+    return np.asarray(weight)
 
 
 def read_feature_table(schema: Schema, path: Path, text_columns: Iterable[str] = ()) -> DataFrame:

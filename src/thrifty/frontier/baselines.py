@@ -5,6 +5,9 @@ forest of extremely randomized trees (Geurts et al. 2006). Each is trained on al
 cheapest features that the budget buys for every row, and on those with the largest importance per
 price. The final models are trained on all rows but the test set, on which they are measured.
 
+Where the metric depends on a threshold, that of each baseline is chosen on the validation set, as
+for the points of a curve; where errors have costs, labels are predicted by them.
+
 A boosted ensemble pays for the features that a row reads on its way through the trees; a forest
 fetches all that it may read. If evaluations have a price, half of the budget is for trees and the
 other half buys features, so that a baseline within the budget never passes it.
@@ -15,6 +18,7 @@ So there are eight boosted fits in all, or four. A forest is trained on 50,000 r
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,11 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from thrifty.bundle import Decision
 from thrifty.costs import BoundPrices
 from thrifty.frontier.results import (
     Interval,
     MeasuredOutputs,
     TestResult,
+    TotalCost,
     difference_interval,
 )
 from thrifty.frontier.scoring import Metric
@@ -84,6 +90,12 @@ class Baseline:
         Upper bound on the bill of any example.
     columns : tuple of str
         Names of the features that it reads.
+    total : TotalCost or None
+        Mean cost of features and errors, where errors have costs.
+    total_saving : float
+        Its total minus that of the chosen model, where errors have costs.
+    total_saving_interval : (float, float)
+        Its interval, paired.
     """
 
     name: str
@@ -97,6 +109,9 @@ class Baseline:
     saving_interval: Interval
     ceiling: float
     columns: tuple[str, ...]
+    total: TotalCost | None = None
+    total_saving: float = 0.0
+    total_saving_interval: Interval = (0.0, 0.0)
 
     @classmethod
     def compare(
@@ -109,6 +124,14 @@ class Baseline:
         clusters: NDArray[np.int64] | None,
     ) -> Baseline:
         """Compare a model with the chosen one, both measured on the same rows."""
+        totals: dict[str, Any] = {}
+        if theirs.errors is not None and ours.errors is not None:
+            rows = theirs.bills + theirs.errors, ours.bills + ours.errors
+            totals = {
+                "total": theirs.total,
+                "total_saving": float(rows[0].mean() - rows[1].mean()),
+                "total_saving_interval": difference_interval(*rows, clusters),
+            }
         return cls(
             name,
             len(columns),
@@ -118,9 +141,16 @@ class Baseline:
             saving_interval=difference_interval(theirs.bills, ours.bills, clusters),
             ceiling=ceiling,
             columns=columns,
+            **totals,
         )
 
-    def verdict(self, chosen: TestResult, budget: float | None, cap: float | None = None) -> str:
+    def verdict(
+        self,
+        chosen: TestResult,
+        budget: float | None,
+        cap: float | None = None,
+        by_total: bool = False,
+    ) -> str:
         """Return how it compares with the chosen model on the test set.
 
         ``"better"`` if it is within the budget and its quality is higher beyond noise;
@@ -128,10 +158,18 @@ class Baseline:
         within the budget and its quality is higher, but within noise; else, and if an example may
         cost more than the cap, ``"behind"``. Without a budget, what the chosen model costs is the
         limit.
+
+        By total, the total of features and errors is compared in place of the quality, and without
+        a budget there is no limit; ``"cheaper"`` is not used, as bills count in the total.
         """
-        limit = chosen.bill if budget is None else max(budget, chosen.bill)
+        unlimited = math.inf if by_total else chosen.bill
+        limit = unlimited if budget is None else max(budget, chosen.bill)
         if self.bill > limit or (cap is not None and self.ceiling > cap):
             return "behind"
+        if by_total:
+            if self.total_saving_interval[1] < 0:
+                return "better"
+            return "ahead" if self.total_saving < 0 else "behind"
         if self.difference_interval[1] < 0:
             return "better"
         clearly_cheaper = self.bill < CLEARLY_CHEAPER * chosen.bill and self.saving_interval[1] < 0
@@ -141,12 +179,23 @@ class Baseline:
 
 
 class PlainModel(NamedTuple):
-    """A trained baseline: the columns that it reads, and what it outputs for the test set."""
+    """A trained baseline: the columns that it reads, and what it outputs for the test set.
+
+    Labels are predicted by the decision, else as `Metric.value` does it.
+    """
 
     name: str
     columns: NDArray[np.intp]
     outputs: ValidationOutputs
     ceiling: float
+    decision: Decision | None
+
+
+class Tuned(NamedTuple):
+    """A setting of boosting, and the decision by which its labels are best."""
+
+    setting: dict[str, Any]
+    decision: Decision | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,9 +235,9 @@ class PlainModels:
         Sets of features that are empty, or equal to an earlier one, are left out.
         """
         everything = np.arange(len(self.prices.own))
-        setting = self._tune(everything, SETTINGS[:1] if self._many else SETTINGS)
-        yield self._boosting("plain boosting on all features", everything, setting)
-        grown = self._grow(everything, N_TREES)
+        tuned = self._tune(everything, SETTINGS[:1] if self._many else SETTINGS)
+        yield self._boosting("plain boosting on all features", everything, tuned)
+        grown = self._grow(self.whole, everything, N_TREES)
         yield self._forest("plain forest on all features", everything, grown)
         most_trees, for_features, price = sys.maxsize, budget, self.prices.evaluation
         if price > 0:
@@ -204,21 +253,23 @@ class PlainModels:
         for name, columns in fixed_sets.items():
             if len(columns) and columns.tolist() not in done:
                 done.append(columns.tolist())
-                yield from self._on_columns(name, columns, setting, most_trees)
+                yield from self._on_columns(name, columns, tuned, most_trees)
 
     def _on_columns(
-        self, name: str, columns: NDArray[np.intp], setting: dict[str, Any], most_trees: int
+        self, name: str, columns: NDArray[np.intp], known: Tuned, most_trees: int
     ) -> Iterator[PlainModel]:
         """Yield boosting and a forest on some columns, of so many trees at most."""
         rounds = most_trees // self._trees_per_round
         if rounds:
-            known = setting["n_estimators"] if self._many else MAX_ROUNDS
-            limited = {**setting, "n_estimators": min(rounds, known)}
+            most = known.setting["n_estimators"] if self._many else MAX_ROUNDS
+            limited = {**known.setting, "n_estimators": min(rounds, most)}
             # Fewer features may need fewer rounds.
-            tuned = limited if self._many else self._tune(columns, [limited])
+            tuned = Tuned(limited, known.decision)
+            if not self._many:
+                tuned = self._tune(columns, [limited])
             yield self._boosting(f"plain boosting on {name}", columns, tuned)
         if most_trees:
-            grown = self._grow(columns, min(N_TREES, most_trees))
+            grown = self._grow(self.whole, columns, min(N_TREES, most_trees))
             yield self._forest(f"plain forest on {name}", columns, grown)
 
     @property
@@ -232,36 +283,33 @@ class PlainModels:
         """Boosting grows a tree for each of more than two classes."""
         return self.whole.n_classes if self.whole.n_classes > 2 else 1
 
-    def _tune(
-        self, columns: NDArray[np.intp], settings: Sequence[dict[str, Any]]
-    ) -> dict[str, Any]:
+    def _tune(self, columns: NDArray[np.intp], settings: Sequence[dict[str, Any]]) -> Tuned:
         """Return the setting that is best on the validation set, with its number of rounds."""
         train, validation = self.train.take_columns(columns), self.validation.take_columns(columns)
-        best, found = -np.inf, dict(settings[0])
+        best, found = -np.inf, Tuned(dict(settings[0]), None)
         for setting in settings:
             learner = clone(self.learner).set_params(**setting)
             model = learner.fit(train, None, validation=validation).model_
-            quality = self.metric.value(model.score(validation.X), validation)
+            scores = np.asarray(model.score(validation.X))
+            decision = self.metric.tune(scores, validation)
+            quality = self.metric.value(scores, validation, decision)
             if quality > best:
                 rounds = len(model.roots) // self._trees_per_round
-                best, found = quality, {**setting, "n_estimators": max(rounds, 1)}
+                best, found = quality, Tuned({**setting, "n_estimators": max(rounds, 1)}, decision)
         return found
 
-    def _boosting(
-        self, name: str, columns: NDArray[np.intp], setting: dict[str, Any]
-    ) -> PlainModel:
+    def _boosting(self, name: str, columns: NDArray[np.intp], tuned: Tuned) -> PlainModel:
         """Boost on all rows but the test set; a row pays for what it reads."""
-        learner = clone(self.learner).set_params(**setting)
+        learner = clone(self.learner).set_params(**tuned.setting)
         model = learner.fit(self.whole.take_columns(columns), None).model_
         rows = self.test.X[:, columns]
         used = np.zeros((len(self.test), len(self.prices.own)), dtype=bool)
         used[:, columns] = model.used(rows)
         read = columns[model.support]
-        return self._bill(name, read, model, used, np.asarray(model.score(rows)))
+        return self._bill(name, read, model, used, np.asarray(model.score(rows)), tuned.decision)
 
-    def _grow(self, columns: NDArray[np.intp], n_trees: int) -> GrownTrees:
-        """Grow a forest on all rows but the test set, or on a sample of many."""
-        rows = self.whole
+    def _grow(self, rows: TrainingSet, columns: NDArray[np.intp], n_trees: int) -> GrownTrees:
+        """Grow a forest on these rows, or on a sample of many."""
         if len(rows) > MAX_FOREST_ROWS:
             rng = np.random.default_rng(self.seed)
             rows = rows.take(np.sort(rng.choice(len(rows), MAX_FOREST_ROWS, replace=False)))
@@ -276,7 +324,15 @@ class PlainModels:
         read = columns[model.support[columns]]
         used = np.zeros((len(self.test), len(self.prices.own)), dtype=bool)
         used[:, read] = True
-        return self._bill(name, read, model, used, np.asarray(model.score(self.test.X)))
+        scores = np.asarray(model.score(self.test.X))
+        return self._bill(name, read, model, used, scores, self._forest_decision(columns, grown))
+
+    def _forest_decision(self, columns: NDArray[np.intp], grown: GrownTrees) -> Decision | None:
+        """Return the decision that is best on the validation set for a forest of training rows."""
+        if not self.metric.has_threshold(self.validation):
+            return None
+        known = self._grow(self.train, columns, len(grown.forest.roots)).forest
+        return self.metric.tune(np.asarray(known.score(self.validation.X)), self.validation)
 
     def _bill(
         self,
@@ -285,6 +341,7 @@ class PlainModels:
         model: Forest,
         used: NDArray[np.bool_],
         scores: NDArray[np.float64],
+        decision: Decision | None,
     ) -> PlainModel:
         """Bill what the test rows used, and every tree."""
         trees = len(model.roots)
@@ -292,7 +349,7 @@ class PlainModels:
         bought[0, read] = True
         ceiling = float(self.prices.bill(bought, np.full(1, trees))[0])
         bills = self.prices.bill(used, np.full(len(used), trees))
-        return PlainModel(name, read, ValidationOutputs(scores, bills), ceiling)
+        return PlainModel(name, read, ValidationOutputs(scores, bills), ceiling, decision)
 
 
 def cheapest(prices: BoundPrices, budget: float) -> NDArray[np.intp]:

@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.bundle import Predictor
 from thrifty.bundle.predictor import dearest_path
 from thrifty.costs import BoundPrices
 from thrifty.errors import DataError
@@ -297,8 +296,7 @@ class _HullSearch:
         seed = pair.seed_at(share)
         model = Blend.of(first.model.model, second.model.model, pair.keys, share, seed)
         knob = {"first": first.name, "second": second.name, "share": share, "seed": seed}
-        old = first.model
-        predictor = Predictor(model, old.schema, old.prices, old.classes, knob, old.provenance)
+        predictor = first.model.replace(model=model, knob=knob)
         metric = find_metric(curve.scoring, curve.task)
         points = [Point(knob, predictor, 0.0, 0.0)]
         (point,) = evaluate_points("blend", points, self.validation, metric, curve.level)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -16,7 +16,7 @@ from thrifty.errors import DataError
 from thrifty.frontier.choice import check_budget, choose
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.frontier.race import LearnerResult, race
-from thrifty.frontier.scoring import find_metric
+from thrifty.frontier.scoring import Metric, find_metric
 from thrifty.frontier.splits import split_rows
 from thrifty.frontier.tasks import learners_named
 from thrifty.frontier.tracing import check_learners
@@ -38,7 +38,7 @@ class BudgetEstimator(PricedEstimator):
         "prices": [Prices, None],
         "budget": [Real, None],
         "cap": [Real, None],
-        "scoring": [str, None],
+        "scoring": [str, callable, None],
         "learners": [StrOptions({"auto"}), "array-like", Mapping],
         "confidence": [Interval(Real, 0, 1, closed="neither"), None],
         "effort": [StrOptions(set(EFFORTS))],
@@ -52,6 +52,9 @@ class BudgetEstimator(PricedEstimator):
     validation_: ValidationSet
     """The rows that the curve was measured on."""
 
+    metric_: Metric
+    """The metric of `scoring`."""
+
     learner_results_: tuple[LearnerResult, ...]
     """What became of each learner in the race."""
 
@@ -60,7 +63,7 @@ class BudgetEstimator(PricedEstimator):
         prices: Prices | None = None,
         budget: float | None = None,
         cap: float | None = None,
-        scoring: str | None = None,
+        scoring: str | Callable[..., float] | None = None,
         learners: str | Sequence[Any] | Mapping[str, Any] = "auto",
         confidence: float | None = 0.95,
         effort: str = "balanced",
@@ -116,7 +119,10 @@ class BudgetEstimator(PricedEstimator):
         if self.budget is not None:
             check_budget(self.budget)
         cap = None if self.cap is None else check_budget(self.cap, "cap")
-        metric = find_metric(self.scoring, whole.task)
+        scoring = self.scoring
+        if scoring is None and whole.error_costs is not None:
+            scoring = "neg_error_cost"
+        self.metric_ = metric = find_metric(scoring, whole.task)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         learners = self.candidates(whole.task)
         train, held_out = whole, None

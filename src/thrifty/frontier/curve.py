@@ -118,6 +118,9 @@ class CurvePoint:
         Contribution of each validation row (in a ranking, of each query) to the quality.
     neg_brier : array of shape (n,), optional
         For accuracy, the negative Brier score of each row.
+    totals : array of shape (n,), optional
+        Where errors have costs, the total cost of each row: its bill, plus half of what its answer
+        costs, plus half of what it was expected to cost.
     training_bill : (float, float), optional
         Mean and standard deviation of the bill on some training rows: what is known about the
         bill before the validation set is used.
@@ -135,6 +138,7 @@ class CurvePoint:
     gains: NDArray[np.float64]
     neg_brier: NDArray[np.float64] | None = None
     training_bill: tuple[float, float] | None = None
+    totals: NDArray[np.float64] | None = None
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,17 +25,26 @@ from thrifty.frontier.results import (
     MeasuredOutputs,
     TestPoint,
     TestResult,
+    TotalCost,
     constant_outputs,
     measure_points,
 )
-from thrifty.frontier.scoring import Metric, find_metric
+from thrifty.frontier.scoring import Metric
 from thrifty.frontier.splits import split_three
 from thrifty.frontier.tasks import LEARNERS, guess_task
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.point import ValidationOutputs
 from thrifty.learn.targets import queries
 
-__all__ = ["BudgetFit", "TestPoint", "TestResult", "ThreeSets", "fit_budget", "split_table"]
+__all__ = [
+    "BudgetFit",
+    "TestPoint",
+    "TestResult",
+    "ThreeSets",
+    "TotalCost",
+    "fit_budget",
+    "split_table",
+]
 
 # Share of the rows for the validation set, and again for the test set.
 SHARE = 0.2
@@ -132,6 +141,8 @@ class BudgetFit:
         Seed of the split.
     data : str
         SHA-256 of the table and target as they were read.
+    total : TotalCost or None
+        Where errors have costs, mean bill and mean cost of errors on the test set.
     """
 
     task: str
@@ -148,6 +159,7 @@ class BudgetFit:
     target_quality: float | None
     seed: int
     data: str
+    total: TotalCost | None = None
 
     @property
     def curve(self) -> Curve:
@@ -164,6 +176,16 @@ class BudgetFit:
         """The test set."""
         return self.sets.test
 
+    @property
+    def by_total(self) -> bool:
+        """Whether totals of features and errors are to be compared, as a total was minimized."""
+        return self.total is not None and self.target_quality is None
+
+    def verdict(self, baseline: Baseline) -> str:
+        """Return how a baseline compares with the chosen model; see `Baseline.verdict`."""
+        limits = self.estimator.budget, self.estimator.cap
+        return baseline.verdict(self.test_result, *limits, by_total=self.by_total)
+
 
 def fit_budget(
     X: Any,
@@ -172,6 +194,8 @@ def fit_budget(
     task: str | None = None,
     qid: Any = None,
     groups: Any = None,
+    sample_weight: Any = None,
+    costs: Any = None,
     target_quality: float | None = None,
     share: float = SHARE,
     random_state: int = 0,
@@ -191,6 +215,10 @@ def fit_budget(
         Query of each row, for ranking.
     groups : sequence of shape (n,), optional
         Rows of one group stay together in the split.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    costs : matrix, mapping or array of shape (n,), optional
+        What errors cost, by class as in `BudgetClassifier`, or for each row as in its `fit`.
     target_quality : float, optional
         In place of a budget: choose the cheapest predictor with at least this quality, with the
         confidence of `settings` (0.95 by default).
@@ -226,12 +254,12 @@ def fit_budget(
     ('plain forest on all features', 51.0)
     """
     if isinstance(X, TrainingSet):
-        name, whole = X.task, X
+        name, whole = X.task, X.with_costs(costs)
         if groups is not None:
             whole = replace(whole, clusters=queries(groups, len(whole), "groups"))
     else:
         name = task or guess_task(np.asarray(y), None if qid is None else np.asarray(qid))
-        whole = _read(name, X, y, qid, groups, settings.get("prices"))
+        whole = _read(name, X, y, qid, groups, settings.get("prices"), sample_weight, costs)
     estimator: Any = ESTIMATORS[name](random_state=random_state, **settings)
     parts = split_table(whole, share, random_state)
     sets = parts.suited_to(estimator.candidates(name).values(), whole)
@@ -242,11 +270,11 @@ def fit_budget(
         raise DataError(f"the {len(sets.train)} training rows: {error}") from error
     if target_quality is not None:
         estimator = estimator.at_quality(target_quality)
-    metric = find_metric(estimator.frontier_.scoring, name)
+    metric = estimator.metric_
     point = estimator.point_
     test = parts.test.encode_by(point.model.schema)
     outputs = ValidationOutputs.of(point.model, test.X)
-    chosen = MeasuredOutputs.of(outputs, test, metric, point.ceiling)
+    chosen = MeasuredOutputs.of(outputs, test, metric, point.ceiling, point.model.decision)
     constant, on_validation = (
         MeasuredOutputs.of(constant_outputs(sets.train, len(rows)), rows, metric, 0.0)
         for rows in (test, sets.validation)
@@ -269,6 +297,7 @@ def fit_budget(
         target_quality=target_quality,
         seed=random_state,
         data=data,
+        total=chosen.total,
     )
 
 
@@ -293,7 +322,7 @@ def _baselines(
         learner, whole.prices, parts.train, parts.validation, train, test, metric, seed
     )
     for model in plain.within(spendable):
-        measured = MeasuredOutputs.of(model.outputs, test, metric, model.ceiling)
+        measured = MeasuredOutputs.of(model.outputs, test, metric, model.ceiling, model.decision)
         columns = tuple(names[j] for j in model.columns)
         yield Baseline.compare(model.name, columns, model.ceiling, measured, chosen, test.clusters)
 
@@ -314,7 +343,16 @@ def split_table(whole: TrainingSet, share: float = SHARE, random_state: int = 0)
     return ThreeSets(train, validation, test)
 
 
-def _read(task: str, X: Any, y: Any, qid: Any, groups: Any, prices: Any) -> TrainingSet:
+def _read(
+    task: str,
+    X: Any,
+    y: Any,
+    qid: Any,
+    groups: Any,
+    prices: Any,
+    sample_weight: Any,
+    costs: Any,
+) -> TrainingSet:
     """Read the whole table, so that errors name the rows as the user knows them."""
     if task not in LEARNERS:
         raise DataError(f"task: {task!r} is not one of {', '.join(LEARNERS)}")
@@ -323,7 +361,11 @@ def _read(task: str, X: Any, y: Any, qid: Any, groups: Any, prices: Any) -> Trai
     if qid is not None and task != "ranking":
         raise DataError(f"qid: {task} has no queries; leave it out, or choose ranking")
     try:
-        return TrainingSet.read(task, X, y, prices, qid=qid, groups=groups)
+        by_row = costs is not None and not isinstance(costs, Mapping) and np.ndim(costs) == 1
+        whole = TrainingSet.read(
+            task, X, y, prices, sample_weight, qid, groups, costs if by_row else None
+        )
+        return whole if by_row else whole.with_costs(costs)
     except DataError:
         raise
     except (TypeError, ValueError) as error:  # fractions or mixed types as labels
@@ -360,4 +402,4 @@ def _with_provenance(
         "held_out": {"bill": result.bill, "quality": result.quality},
     }
     provenance = {**(model.provenance or {}), **origin}
-    return Predictor(model.model, model.schema, model.prices, model.classes, model.knob, provenance)
+    return model.replace(provenance=provenance)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
+from thrifty.bundle import Decision
 from thrifty.frontier.curve import CurvePoint
 from thrifty.frontier.evaluate import mean_interval, score_together
 from thrifty.frontier.scoring import Metric
@@ -21,6 +22,7 @@ __all__ = [
     "MeasuredOutputs",
     "TestPoint",
     "TestResult",
+    "TotalCost",
     "constant_outputs",
     "difference_interval",
     "measure_points",
@@ -70,27 +72,67 @@ class TestPoint:
     chosen: bool
 
 
+@dataclass(frozen=True)
+class TotalCost:
+    """What an example costs on average: its features, and the errors of its predictions.
+
+    Examples
+    --------
+    >>> from thrifty.frontier.results import TotalCost
+    >>> TotalCost(features=12.0, errors=30.5).total
+    42.5
+    """
+
+    features: float
+    errors: float
+
+    @property
+    def total(self) -> float:
+        """The sum of both."""
+        return self.features + self.errors
+
+
 class MeasuredOutputs(NamedTuple):
-    """The result of a model on some rows, the bill of each, and its contribution to the quality."""
+    """The result of a model on some rows, with the bill of each and what it adds to the quality.
+
+    Where errors have costs, `errors` is what the answer of each row costs.
+    """
 
     result: TestResult
     bills: Floats
     gains: Floats
+    errors: Floats | None
+
+    @property
+    def total(self) -> TotalCost | None:
+        """Mean cost of features and errors, where errors have costs."""
+        if self.errors is None:
+            return None
+        return TotalCost(self.result.bill, float(self.errors.mean()))
 
     @classmethod
     def of(
-        cls, outputs: ValidationOutputs, rows: ValidationSet, metric: Metric, ceiling: float
+        cls,
+        outputs: ValidationOutputs,
+        rows: ValidationSet,
+        metric: Metric,
+        ceiling: float,
+        decision: Decision | None = None,
     ) -> Self:
-        """Measure the scores and bills of a model; no bill exceeds the ceiling."""
-        found = metric.measure(outputs.scores, rows, LEVEL)
-        bills = outputs.bills
+        """Measure the scores and bills of a model; no bill exceeds the ceiling.
+
+        Labels are predicted by the decision, else as `Metric.value` does it.
+        """
+        found = metric.measure(outputs.scores, rows, LEVEL, decision)
+        bills, costs = outputs.bills, rows.error_costs
+        errors = None if costs is None else costs.actual(outputs.scores, rows.y)
         result = TestResult(
             float(bills.mean()),
             found.value,
             mean_interval(bills, LEVEL, ceiling, rows.clusters),
             (found.low, found.high),
         )
-        return cls(result, bills, found.gains)
+        return cls(result, bills, found.gains, errors)
 
 
 def constant_outputs(train: TrainingSet, n: int) -> ValidationOutputs:
@@ -127,7 +169,8 @@ def measure_points(
             point, prices = members[k], members[k].model.prices
             evaluations = point.model.model.evaluations(rows.X) if prices.evaluation else 0
             outputs = ValidationOutputs(scores, prices.bill(used, evaluations))
-            result = MeasuredOutputs.of(outputs, rows, metric, point.ceiling).result
+            decision = point.model.decision
+            result = MeasuredOutputs.of(outputs, rows, metric, point.ceiling, decision).result
             measured.append(TestPoint(point.name, **vars(result), chosen=point is chosen))
     return tuple(sorted(measured, key=lambda point: (point.bill, point.chosen, point.name)))
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from thrifty.bundle import Predictor
-from thrifty.frontier.scoring import find_metric
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.report.card_sections import Bullets, Grid, Pairs, card_sections
 from thrifty.report.fairness import group_facts
 from thrifty.report.page import make_environment
+from thrifty.report.predictions import recorded_metric
 
 __all__ = ["card_facts", "model_card"]
 
@@ -55,7 +55,7 @@ def card_facts(
         If the test rows cannot be grouped by these columns.
     """
     test = sets["test"]
-    metric = find_metric((predictor.provenance or {}).get("metric"), test.task).name
+    metric = recorded_metric(predictor, test.task).name
     names = [str(name) for name in predictor.schema.names]
     missing = {
         part: dict(zip(names, np.isnan(rows.X).mean(axis=0).tolist(), strict=True))

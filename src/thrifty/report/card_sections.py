@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from scipy.stats import binomtest
 
 from thrifty.costs.money import money
-from thrifty.report.words import format_mean, format_number, format_quality
+from thrifty.report.words import format_mean, format_number, format_quality, total_words
 
 __all__ = ["Bullets", "Grid", "Pairs", "Section", "card_sections", "groups_section"]
 
@@ -19,11 +19,6 @@ MAX_FEATURES_LISTED = 40
 FEW_TEST_ROWS, FEW_CLASS_ROWS = 200, 25
 # A feature with a larger share of missing values is mentioned as a limit.
 MANY_MISSING = 0.5
-ANSWERS = {
-    "classification": "It predicts the most probable class.",
-    "regression": "It predicts the value itself.",
-    "ranking": "It sorts the rows of a query by their predicted values, the largest first.",
-}
 
 
 class Bullets(NamedTuple):
@@ -94,14 +89,19 @@ def _purpose(facts: dict[str, Any]) -> Section:
         f"Predicts {settings['target']} ({settings['task']}) from {settings['features']} features, "
         "and buys for each example only those that it needs."
     ]
+    goal = f"the best {metric}"
+    if facts.get("total") is not None:
+        goal = "the least total cost of features and errors"
     if settings["budget"] is not None:
         sure = settings["confidence"]
         sure = f", with {100 * sure:g}% confidence" if sure is not None else ""
         budget = money(settings["budget"], unit)
         items.append(
-            f"Chosen for the best {metric} on the validation set within a mean bill of {budget} "
-            f"per example{sure}."
+            f"Chosen for {goal} on the validation set within a mean bill of {budget} per "
+            f"example{sure}."
         )
+    elif facts.get("total") is not None and settings["quality"] is None:
+        items.append(f"Chosen for {goal} on the validation set.")
     if settings["quality"] is not None:
         quality = format_quality(settings["metric"], settings["quality"])
         items.append(f"Chosen as the cheapest model whose {metric} is at least {quality}.")
@@ -169,6 +169,8 @@ def _results(facts: dict[str, Any]) -> Section:
     )
     n_rows = settings["rows"]["test"]
     blocks: list[Any] = [grid, f"{n_rows} test rows; in parentheses 95% confidence intervals."]
+    if facts.get("total") is not None:
+        blocks.append(total_words(facts["total"], unit))
     if facts["confusion"]:
         lines = []
         for code, label in enumerate(facts["confusion"]["classes"]):
@@ -220,7 +222,7 @@ def _prices(facts: dict[str, Any]) -> Section:
 def _decision_rule(facts: dict[str, Any]) -> str:
     """Say how a prediction is made."""
     return (
-        f"{ANSWERS[facts['settings']['task']]} Which feature is bought next, and when to stop, "
+        f"{facts['answer']} Which feature is bought next, and when to stop, "
         "follows from the values bought so far, by fixed rules in the model file."
     )
 
@@ -228,12 +230,13 @@ def _decision_rule(facts: dict[str, Any]) -> str:
 def groups_section(facts: dict[str, Any]) -> Section:
     """Compare error and spend of the groups of each column that the user named."""
     settings = facts["settings"]
-    metric, unit = settings["metric"], settings["unit"]
+    unit = settings["unit"]
     if not facts["by"]:
         text = "Not examined: no column was named to compare groups by."
         return Section("Results by group", [text])
     blocks: list[Any] = []
     for entry in facts["by"]:
+        metric = entry["metric"]
         answers = list(entry["groups"][0]["predicted"])
         answers = answers[-1:] if len(answers) == 2 else answers  # the other is the complement
         lines = []

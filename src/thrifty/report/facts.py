@@ -15,11 +15,10 @@ from thrifty import __version__
 from thrifty.bundle import Predictor
 from thrifty.frontier import BudgetFit, CurvePoint
 from thrifty.frontier.baselines import Baseline
-from thrifty.frontier.results import MeasuredOutputs, TestPoint, TestResult
-from thrifty.frontier.scoring import find_metric
+from thrifty.frontier.results import MeasuredOutputs, TestPoint, TestResult, TotalCost
 from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.point import ValidationOutputs
-from thrifty.report.predictions import prediction_facts
+from thrifty.report.predictions import prediction_facts, recorded_metric
 from thrifty.report.remarks import comparison, remarks
 from thrifty.report.words import assumptions, shown_frontier, summary
 
@@ -54,10 +53,10 @@ def fit_facts(
         ``title``, ``headline`` (``remarks``, what a user must know first, and ``comparison``),
         ``settings``, ``chosen`` (the chosen point with its validation and test results); on the
         test set, with intervals: ``test`` (the chosen model), ``baselines``, ``constant`` and
-        ``test_points`` (the frontier and the constant); on the validation set: ``frontier`` (what
-        is Pareto-optimal as printed, and the chosen point) and ``points``; ``learners`` (which
-        ones ran), everything in `prediction_facts` for the test set, ``provenance`` and
-        ``assumptions``.
+        ``test_points`` (the frontier and the constant); ``total`` (features and errors on the test
+        set, where errors have costs); on the validation set: ``frontier`` (what is Pareto-optimal
+        as printed, and the chosen point) and ``points``; ``learners`` (which ones ran), everything
+        in `prediction_facts` for the test set, ``provenance`` and ``assumptions``.
 
     Examples
     --------
@@ -101,6 +100,7 @@ def fit_facts(
             "validation": _point(chosen),
             "test": test,
         },
+        "total": _total(found.total),
         "test": test,
         "test_points": [
             {"name": point.name, **_figures(point), "chosen": point.chosen}
@@ -150,9 +150,9 @@ def predictor_facts(
     ('2.00 per example, accuracy 100.0% [98.7, 100.0].', [[164, 0], [0, 136]])
     """
     origin = predictor.provenance or {}
-    metric = find_metric(origin.get("metric"), rows.task)
+    metric = recorded_metric(predictor, rows.task)
     outputs = ValidationOutputs.of(predictor, rows.X)
-    result = MeasuredOutputs.of(outputs, rows, metric, predictor.ceiling).result
+    result = MeasuredOutputs.of(outputs, rows, metric, predictor.ceiling, predictor.decision).result
     return {
         "title": title,
         "headline": summary(result, metric.name, predictor.prices.unit),
@@ -209,8 +209,14 @@ def _baseline(baseline: Baseline, found: BudgetFit) -> dict[str, Any]:
         "difference": baseline.difference,
         "difference_low": low,
         "difference_high": high,
-        "verdict": baseline.verdict(found.test_result, found.estimator.budget, found.estimator.cap),
+        "total": _total(baseline.total),
+        "verdict": found.verdict(baseline),
     }
+
+
+def _total(cost: TotalCost | None) -> dict[str, float] | None:
+    """Return the mean cost of features, of errors, and of both."""
+    return None if cost is None else {**asdict(cost), "total": cost.total}
 
 
 def _frontier(found: BudgetFit) -> list[dict[str, Any]]:

@@ -182,7 +182,7 @@ def group_results(
         part, bills = rows.take(here), outputs.bills[here]
         bill_low, bill_high = mean_interval(bills, 0.95, predictor.ceiling, part.clusters)
         try:
-            found = scoring.measure(outputs.scores[here], part)[:3]
+            found = scoring.measure(outputs.scores[here], part, decision=predictor.decision)[:3]
         except DataError:  # not defined for these rows, such as R2 of one row
             found = (math.nan,) * 3
         value, low, high = (number if math.isfinite(number) else None for number in found)
@@ -271,7 +271,8 @@ def group_facts(
     Returns
     -------
     list of dict
-        ``column``, ``groups`` (as `GroupResult`) and ``differences``, one entry for each column.
+        ``column``, ``metric``, ``groups`` (as `GroupResult`) and ``differences``, one entry for
+        each column.
 
     Raises
     ------
@@ -289,6 +290,7 @@ def group_facts(
         found.append(
             {
                 "column": column,
+                "metric": metric,
                 "groups": [asdict(result) for result in results],
                 "differences": list(differences),
             }

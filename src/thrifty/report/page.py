@@ -10,7 +10,7 @@ from thrifty.costs.money import money
 from thrifty.files import write_whole
 from thrifty.report.card_sections import MAX_FEATURES_LISTED, groups_section
 from thrifty.report.charts import calibration_chart, frontier_chart
-from thrifty.report.words import format_mean, format_number, format_quality
+from thrifty.report.words import format_mean, format_number, format_quality, total_words
 
 __all__ = ["make_environment", "render_page", "write_page"]
 
@@ -66,6 +66,7 @@ def make_environment(facts: dict[str, Any]) -> Any:
     environment.filters.update(
         money=money,
         mean=format_mean,
+        total=total_words,
         number=format_number,
         quality=partial(format_quality, facts["settings"]["metric"]),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from thrifty.costs.money import money
 from thrifty.frontier import BudgetFit
 from thrifty.frontier.baselines import Baseline
@@ -61,11 +63,10 @@ def remarks(found: BudgetFit) -> list[str]:
     verdicts: dict[str, list[Baseline]] = {}
     others = () if items else (found.constant,)  # it is mentioned already
     for baseline in (*found.baselines, *others):
-        verdict = baseline.verdict(chosen, budget, found.estimator.cap)
-        verdicts.setdefault(verdict, []).append(baseline)
+        verdicts.setdefault(found.verdict(baseline), []).append(baseline)
     worst = next((verdict for verdict in VERDICTS if verdict in verdicts), None)
     if worst is not None:
-        best = max(verdicts[worst], key=lambda each: (each.quality, -each.bill))
+        best = max(verdicts[worst], key=partial(_rank, found))
         items.append(_baseline_remark(found, best, worst))
     if found.target_quality is not None and chosen.quality < found.target_quality:
         items.append(
@@ -90,7 +91,10 @@ def _constant_remark(found: BudgetFit) -> str:
     if found.chosen.ceiling == 0:
         why = "No feature that the budget buys pays on these rows: raise the budget, give more "
         why += "rows, or use another metric."
-        if found.target_quality is not None:
+        if found.by_total:
+            why = "No feature saves more in errors than it costs: check the costs of errors, or "
+            why += "give more rows."
+        elif found.target_quality is not None:
             why = "It is as good as was asked for: ask for more, or use another metric."
         return (
             f"The model is a constant: it buys nothing and {verb} {found.same_answer} for every "
@@ -105,19 +109,15 @@ def _constant_remark(found: BudgetFit) -> str:
 
 def _baseline_remark(found: BudgetFit, baseline: Baseline, verdict: str) -> str:
     """Say that a baseline is not behind the chosen model, with the figures and what to do."""
-    chosen, metric, unit = found.test_result, found.curve.scoring, found.predictor.prices.unit
-    where = " at no higher cost" if found.estimator.budget is None else " within this budget"
-    theirs, ours = (
-        f"{metric} {format_quality(metric, each.quality)} "
-        f"{format_interval(metric, each.quality_interval)} at {per_example(each.bill, unit)}"
-        for each in (baseline, chosen)
-    )
-    low, high = baseline.difference_interval
-    ahead = _difference(metric, -baseline.difference, (-high, -low))
+    where = " within this budget"
+    if found.estimator.budget is None:
+        where = "" if found.by_total else " at no higher cost"
+    compare = _totals if found.by_total else _qualities
+    theirs, ours, difference = compare(found, baseline)
     name = baseline.name if baseline.features else "the constant"
     words = VERDICTS[verdict].format(where=where, name=name)
     text = (
-        f"{words} {theirs}, the chosen model {ours} (difference {ahead}, "
+        f"{words} {theirs}, the chosen model {ours} (difference {difference}, "
         f"{found.sets.sizes['test']} test rows)."
     )
     if not baseline.features:
@@ -129,6 +129,36 @@ def _baseline_remark(found: BudgetFit, baseline: Baseline, verdict: str) -> str:
         f"{text} To use it, train on its {baseline.features} features alone ({named}); or train "
         'longer (effort="best"), or on more rows.'
     )
+
+
+def _rank(found: BudgetFit, baseline: Baseline) -> tuple[float, float]:
+    """Return a key that is largest for the best baseline: by total, or by quality."""
+    return -baseline.total_saving if found.by_total else baseline.quality, -baseline.bill
+
+
+def _qualities(found: BudgetFit, baseline: Baseline) -> tuple[str, str, str]:
+    """Return quality and bill of a baseline and of the chosen model, and how far it is ahead."""
+    chosen, metric, unit = found.test_result, found.curve.scoring, found.predictor.prices.unit
+    theirs, ours = (
+        f"{metric} {format_quality(metric, each.quality)} "
+        f"{format_interval(metric, each.quality_interval)} at {per_example(each.bill, unit)}"
+        for each in (baseline, chosen)
+    )
+    low, high = baseline.difference_interval
+    return theirs, ours, _difference(metric, -baseline.difference, (-high, -low))
+
+
+def _totals(found: BudgetFit, baseline: Baseline) -> tuple[str, str, str]:
+    """Return the totals of a baseline and of the chosen model, and their difference."""
+    assert baseline.total is not None and found.total is not None
+    unit = found.predictor.prices.unit
+    theirs, ours = (
+        f"a total of {per_example(cost.total, unit)} = {format_mean(cost.features)} for features "
+        f"+ {format_mean(cost.errors)} for errors"
+        for cost in (baseline.total, found.total)
+    )
+    low, high = baseline.total_saving_interval
+    return theirs, ours, f"{baseline.total_saving:+.3g} [{low:.3g}, {high:.3g}]"
 
 
 def _difference(metric: str, value: float, interval: tuple[float, float]) -> str:

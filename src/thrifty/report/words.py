@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from thrifty.costs.money import format_mean, money
@@ -17,6 +17,7 @@ __all__ = [
     "per_example",
     "shown_frontier",
     "summary",
+    "total_words",
 ]
 
 # Metrics that people quote in percent.
@@ -135,8 +136,25 @@ def per_example(bill: float, unit: str) -> str:
     return f"{format_mean(bill, unit)} per example"
 
 
+def total_words(total: Mapping[str, float], unit: str) -> str:
+    """Write what an example costs on average: its features, its errors, and both.
+
+    Examples
+    --------
+    >>> from thrifty.report.words import total_words
+    >>> total_words({"features": 12.0, "errors": 30.5, "total": 42.5}, "CAD")
+    'Total per example: CAD 12.00 for features + CAD 30.50 for errors = CAD 42.50.'
+    """
+    features, errors, both = (
+        format_mean(total[name], unit) for name in ("features", "errors", "total")
+    )
+    return f"Total per example: {features} for features + {errors} for errors = {both}."
+
+
 def format_quality(metric: str, value: float) -> str:
-    """Format a quality: accuracies in percent, other metrics with four decimals or digits.
+    """Format a quality: accuracies in percent, costs with cents, others with four decimals.
+
+    Large values have six digits.
 
     Examples
     --------
@@ -146,6 +164,8 @@ def format_quality(metric: str, value: float) -> str:
     """
     if metric in PERCENT_METRICS:
         return f"{100 * value:.1f}%"
+    if metric == "neg_error_cost" and abs(value) >= 1:
+        return f"{value:.2f}"
     return f"{value:.4f}" if abs(value) < 10 else f"{value:.6g}"
 
 
