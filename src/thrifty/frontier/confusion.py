@@ -82,7 +82,7 @@ def f1(table: Floats) -> Floats:
 
 
 def matthews_corrcoef(table: Floats) -> Floats:
-    """Return the correlation of true and predicted classes (Matthews 1975, Gorodkin 2004)."""
+    """Return the correlation of true and predicted classes, as Matthews defined it."""
     total, true, said = table.sum(axis=(-2, -1)), table.sum(axis=-1), table.sum(axis=-2)
     hits = np.trace(table, axis1=-2, axis2=-1)
     covariance = hits * total - (true * said).sum(axis=-1)

@@ -3,7 +3,7 @@
 - `splits.py`: the questions that a tree may ask, and the rows that answer yes.
 - `search.py`: the best tree of a depth up to three, by complete search over these questions.
 
-A tree of depth two is found from the counts of all pairs of questions at once, as in Demirovic et
+A tree of depth two is found from the counts of all pairs of questions at once, as in Demirović et
 al. (2022) and van der Linden et al. (2023); a tree of depth three from the best pair of such trees
 below each first question.
 """
