@@ -11,7 +11,7 @@ from thrifty.frontier.comparison import Comparison
 from thrifty.frontier.curve import Curve, CurvePoint, pareto_optimal
 from thrifty.frontier.fit_budget import BudgetFit, fit_budget
 from thrifty.frontier.race import LearnerResult
-from thrifty.frontier.results import TestPoint, TestResult
+from thrifty.frontier.results import TestPoint, TestResult, TotalCost
 from thrifty.frontier.tracing import trace
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "LearnerResult",
     "TestPoint",
     "TestResult",
+    "TotalCost",
     "affordable",
     "blend",
     "choose",
