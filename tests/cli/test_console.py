@@ -9,54 +9,106 @@ import pytest
 from thrifty.cli.console import progress, show_fit, show_frontier, show_json, show_table
 
 
+def result(bill, quality, **more) -> dict:
+    return {"bill": bill, "bill_low": bill, "bill_high": bill + 1.0, "quality": quality,
+            "quality_low": quality - 0.05, "quality_high": quality + 0.05, **more}  # fmt: skip
+
+
+def point(bill, quality, **more) -> dict:
+    return {"learner": "greedy-miser", "knob": {"penalty": 0.0123456, "trees": 7}, "bill": bill,
+            "quality": quality, "quality_interval": [quality - 0.1, quality + 0.1], "features": 3,
+            "chosen": False, "dominated": False, **more}  # fmt: skip
+
+
 def facts(**changes) -> dict:
     """The part of `fit_facts` that is printed."""
-    point = {"learner": "greedy-miser", "knob": {"penalty": 0.0123456, "trees": 7}, "bill": 8.75,
-             "quality": 0.9, "features": 3, "chosen": True}  # fmt: skip
+    test = result(8.5, 0.85)
     return {
-        "settings": {"task": "classification", "inferred": False, "features": 4, "full": 11.5,
-                     "unit": "CAD", "metric": "accuracy",
+        "settings": {"task": "classification", "inferred": False, "features": 4, "full": 10.0,
+                     "unit": "CAD", "metric": "accuracy", "quality": None,
                      "rows": {"train": 60, "validation": 20, "test": 20}, "cross_fitted": False},
-        "chosen": {"learner": "greedy-miser", "test": {"bill": 8.5, "quality": 0.85}},
-        "baselines": [{"name": "all features fetched", "bill": 10.0, "quality": 0.875}],
-        "frontier": [point],
+        "chosen": {"learner": "greedy-miser", "test": test, "validation": point(8.75, 0.9)},
+        "test": test,
+        "total": None,
+        "baselines": [result(10.0, 0.875, name="plain forest on all features")],
+        "constant": result(0.0, 0.5, name="constant"),
+        "frontier": [point(0.0, 0.5, features=0), point(8.75, 0.9, chosen=True)],
         "learners": [{"learner": "greedy-miser", "outcome": "ran"},
                      {"learner": "ladder", "outcome": "no time left"}],
-        "bought": ["chol"],
-        "headline": "8.50 CAD per example.",
+        "remarks": [],
+        "comparison": "CAD 8.50 per example.",
         **changes,
     }  # fmt: skip
 
 
-def test_a_fit_is_printed_with_savings_frontier_and_headline(capsys) -> None:
+def printed(capsys) -> list[str]:
+    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_fit_is_printed_with_intervals_frontier_and_comparison(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     show_fit(facts())
-    printed = capsys.readouterr().out
-    lines = [" ".join(line.split()) for line in printed.splitlines()]
+    lines = printed(capsys)
     assert lines[0] == (
-        "classification: 4 features, CAD 11.50 for all; 60 training rows, 20 validation rows, "
+        "classification: 4 features, CAD 10.00 for all; 60 training rows, 20 validation rows, "
         "20 test rows"
     )
-    assert "chosen: greedy-miser 8.50 0.8500 15.0%" in lines
-    assert "all features fetched 10.00 0.8750 0.0%" in lines
-    assert "greedy-miser * penalty 0.01235, trees 7 8.75 0.9000 3" in lines
+    assert "chosen: greedy-miser 8.50 [8.50, 9.50] 85.0% [80.0, 90.0] 15.0%" in lines
+    assert "plain forest on all features 10.00 [10.00, 11.00] 87.5% [82.5, 92.5] 0.0%" in lines
+    assert "greedy-miser * penalty 0.01235, trees 7 8.75 90.0% [80.0, 100.0] 3" in lines
     assert "ladder did not run: no time left" in lines
-    assert lines[-1] == "On the test set: 8.50 CAD per example."
-    assert "buys nothing" not in printed
+    assert lines[-1] == "On the test set: CAD 8.50 per example."
 
 
-def test_a_model_that_buys_nothing_and_free_features_are_printed(capsys) -> None:
-    free = [{"name": "all features fetched", "bill": 0.0, "quality": 0.875}]
-    show_fit(facts(bought=[], baselines=free))
-    printed = capsys.readouterr().out
-    assert "The model buys nothing" in printed
-    assert "all features fetched 0.00 0.8750 -" in " ".join(printed.split())
+def test_the_constant_is_shown_on_both_sets(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    show_fit(facts())
+    lines = printed(capsys)
+    assert "constant, buys nothing 0.00 [0.00, 1.00] 50.0% [45.0, 55.0] 100.0%" in lines
+    assert "greedy-miser constant, buys nothing 0.00 50.0% [40.0, 60.0] 0" in lines
+
+
+def test_remarks_come_first(capsys) -> None:
+    show_fit(facts(remarks=["The model is a constant.", "A baseline is better."]))
+    assert printed(capsys)[:2] == ["The model is a constant.", "A baseline is better."]
+
+
+def test_free_features_have_no_saving(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    show_fit(facts(settings={**facts()["settings"], "full": 0.0}))
+    assert "plain forest on all features 10.00 [10.00, 11.00] 87.5% [82.5, 92.5] -" in printed(
+        capsys
+    )
+
+
+def test_a_point_that_another_beats_as_printed_is_not_listed(capsys, monkeypatch) -> None:
+    points = [point(2.111, 0.9469), point(2.112, 0.9471), point(4.38, 0.9469), point(5.0, 0.96)]
+    monkeypatch.setenv("COLUMNS", "120")
+    show_frontier(points, "accuracy", "min")
+    listed = [line for line in printed(capsys) if line.startswith("greedy-miser")]
+    assert [line.split()[5:7] for line in listed] == [["2.11", "94.7%"], ["5.00", "96.0%"]]
+
+
+@pytest.mark.parametrize(
+    ("quality", "why"), [(None, "level with the best"), (0.8, "proven to be good enough")]
+)
+def test_a_chosen_point_that_is_beaten_is_mentioned_apart(capsys, quality, why) -> None:
+    beaten = point(15.08, 0.83, chosen=True, dominated=True)
+    best = point(4.42, 0.8315)
+    settings = {**facts()["settings"], "quality": quality}
+    chosen = {"learner": "ladder", "validation": beaten, "test": result(15.0, 0.8)}
+    show_fit(facts(settings=settings, frontier=[best, beaten], chosen=chosen))
+    text = " ".join(printed(capsys))
+    assert "The chosen model is not on it, but" in text and why in text
+    assert "ladder, mean bill CAD 15.08, accuracy 83.0%" in text
+    assert "greedy-miser *" not in text
 
 
 def test_the_unit_is_in_the_heading_of_a_frontier(capsys) -> None:
     show_frontier(facts()["frontier"], "r2", "ms")
     show_frontier(facts()["frontier"], "r2", "")
-    printed = capsys.readouterr().out
-    assert printed.count("(ms)") == 1 and printed.count("mean bill") == 2
+    text = capsys.readouterr().out
+    assert text.count("(ms)") == 1 and text.count("mean bill") == 2
 
 
 def test_brackets_in_a_table_are_not_markup(capsys) -> None:

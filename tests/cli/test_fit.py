@@ -23,21 +23,27 @@ def test_a_model_is_trained_and_summarized(run, folder) -> None:
     assert result.exit_code == 0, result.stderr
     assert all(line.startswith("training ") for line in result.stderr.splitlines())
     assert "classification (inferred): 4 features, CAD 11.50 for all" in result.stdout
-    assert re.search(r"On the test set: [\d.]+ CAD per example", result.stdout)
+    assert re.search(r"On the test set: CAD [\d.]+ per example", result.stdout)
     assert "model: m.thrifty" in result.stdout
     predictor = load("m.thrifty")
     assert predictor.schema.names == ("age", "chol", "fbs", "sex")
     assert predictor.prices.unit == "CAD"
 
 
-def test_the_savings_are_compared_with_models_trained_without_prices(run, folder) -> None:
+def test_the_savings_are_compared_with_models_trained_without_prices(
+    run, folder, monkeypatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     printed = run(*BARE, "--budget", "8", "--prices", "prices.csv").stdout
     savings, frontier = printed.split("Pareto frontier")
-    (chosen,) = re.findall(r"chosen: greedy-miser +[\d.]+ +0\.\d{4} +([\d.]+)%", savings)
+    figures = r" +[\d.]+ +\[[\d., ]+\] +[\d.]+% +\[[\d., ]+\] +([\d.]+)%"
+    (chosen,) = re.findall(r"chosen: greedy-miser" + figures, savings)
     assert float(chosen) > 0
-    assert re.search(r"all features fetched +11\.50 +0\.\d{4} +0\.0%", savings)
-    assert "plain boosting" in savings and "greedy-miser *" in frontier
-    assert re.search(r"instead of [\d.]+ \(\d+% cheaper\), accuracy [\d.]+%", frontier)
+    for name in ("boosting on all features", "forest on all features", "forest on the cheapest "):
+        assert re.search(rf"plain {name}.*{figures}", savings)
+    assert re.search(r"constant, buys nothing +0\.00" + figures[8:], savings)
+    assert "greedy-miser" in frontier and "constant, buys nothing" in frontier
+    assert re.search(r"instead of [\d.]+ \(\d+% cheaper\), accuracy [\d.]+% \[", frontier)
 
 
 def test_a_ladder_is_trained_by_default_on_all_rows_but_the_test_set(run, folder) -> None:
@@ -71,7 +77,8 @@ def test_several_budgets_are_met_and_shown(run, folder) -> None:
 
 
 def test_a_quality_is_reached_by_the_cheapest_model(run, folder) -> None:
-    facts = json.loads(run(*BARE, "--quality", "0.7", "--json").stdout)
+    result = run(*BARE, "--quality", "0.7", "--no-confidence", "--json")
+    facts = json.loads(result.stdout)
     chosen = facts["chosen"]["validation"]
     assert chosen["quality"] >= 0.7
     cheaper = [p for p in facts["points"] if p["bill"] < chosen["bill"]]
@@ -79,6 +86,13 @@ def test_a_quality_is_reached_by_the_cheapest_model(run, folder) -> None:
     settings = facts["settings"]
     assert (settings["quality"], settings["budget"], settings["confidence"]) == (0.7, None, None)
     assert facts["title"] == "ill at a quality"
+
+
+def test_a_quality_is_met_with_confidence(run, folder) -> None:
+    facts = json.loads(run(*BARE, "--quality", "0.55", "--confidence", "0.9", "--json").stdout)
+    assert facts["settings"]["confidence"] == 0.9
+    promise = "With 90% confidence, the accuracy of new examples"
+    assert any(text.startswith(promise) for text in facts["assumptions"])
 
 
 def test_no_example_costs_more_than_the_cap(run, folder, frame) -> None:
@@ -158,10 +172,11 @@ def test_a_toml_price_list_has_its_own_unit(run, folder) -> None:
     assert load("m.thrifty").prices.unit == "ms"
 
 
-def test_a_budget_that_buys_nothing_is_reported(run, folder) -> None:
+def test_a_model_that_is_a_constant_is_announced_in_the_first_line(run, folder) -> None:
     result = run(*BARE, "--budget", "0.1")
     assert result.exit_code == 0
-    assert "The model buys nothing" in result.stdout
+    first = result.stdout.splitlines()[0]
+    assert re.match(r"The model is a constant: it buys nothing and answers (yes|no) for", first)
 
 
 # --- 2: usage ----------------------------------------------------------------
@@ -196,11 +211,6 @@ def test_a_budget_or_a_quality_is_needed(run, folder, refused) -> None:
     refused(run(*BARE), "Give either --budget or --quality", code=2)
 
 
-def test_a_confidence_needs_a_budget(run, folder, refused) -> None:
-    result = run(*BARE, "--quality", "0.7", "--confidence", "0.9")
-    refused(result, "need --budget", code=2)
-
-
 # --- 4 and 1 -----------------------------------------------------------------
 
 
@@ -218,7 +228,23 @@ def test_no_model_within_the_budget_exits_with_4(run, folder, monkeypatch, refus
 
 
 def test_a_quality_that_no_model_reaches_exits_with_4(run, folder, refused) -> None:
-    refused(run(*BARE, "--quality", "1.5"), "no point reaches accuracy 1.5; the best", code=4)
+    words = (
+        "no model reaches accuracy 1.5 with 95% confidence; the nearest, greedy-miser",
+        "ask for",
+    )
+    refused(run(*BARE, "--quality", "1.5"), *words, code=4)
+    bold = run(*BARE, "--quality", "1.5", "--no-confidence")
+    refused(bold, "no model reaches accuracy 1.5; the nearest", code=4)
+
+
+def test_a_quality_that_only_the_luckiest_point_has_exits_with_4(run, folder, refused) -> None:
+    """Not without a remark, as before: the best on few rows falls short of its luck on new data."""
+    lucky = json.loads(run(*FIT, "--json").stdout)["points"]
+    target = max(point["quality"] for point in lucky)
+    (folder / "m.thrifty").unlink()
+    assert run(*BARE, "--quality", target, "--no-confidence").exit_code == 0
+    (folder / "m.thrifty").unlink()
+    refused(run(*BARE, "--quality", target), "with 95% confidence; the nearest", code=4)
 
 
 def test_a_failed_write_keeps_the_old_model(run, folder, monkeypatch, files) -> None:
@@ -256,3 +282,83 @@ def test_a_fresh_interpreter_behaves_the_same(folder, fresh) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=fresh)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("Error: ")
+
+
+# --- weights and costs of errors ---------------------------------------------
+
+COSTS = "true,said,cost\nno,yes,20\nyes,no,100\n"
+
+
+def test_costs_of_errors_are_totaled_with_the_bills(run, folder) -> None:
+    (folder / "costs.csv").write_text(COSTS)
+    without_budget = (*BARE, "--costs", "costs.csv", "--prices", "prices.csv", "--unit", "CAD")
+    printed = run(*without_budget)
+    assert printed.exit_code == 0, printed.stderr
+    assert re.search(
+        r"Total per example: CAD [\d.]+ for features \+ CAD [\d.]+ for errors = CAD [\d.]+",
+        printed.stdout,
+    )
+    facts = json.loads(run(*without_budget, "--json").stdout)
+    total = facts["total"]
+    assert total["total"] == pytest.approx(total["features"] + total["errors"])
+    assert facts["settings"]["metric"] == "neg_error_cost"
+    assert facts["chosen"]["test"]["quality"] == pytest.approx(-total["errors"])
+    assert load("m.thrifty").decision.costs.tolist() == [[0, 20], [100, 0]]
+    assert "predicted class: [[0.0, 20.0], [100.0, 0.0]]" in run("inspect", "m.thrifty").stdout
+    assert json.loads(run("inspect", "m.thrifty", "--json").stdout)["decision"]["costs"][0][1] == 20
+
+
+def test_totals_of_baselines_are_printed(run, folder) -> None:
+    (folder / "costs.csv").write_text(COSTS)
+    printed = run(*BARE, "--costs", "costs.csv", "--prices", "prices.csv").stdout
+    header = next(line for line in printed.splitlines() if "mean bill" in line)
+    assert header.split()[-1] == "total" and "saving" not in printed
+    assert (
+        "need --budget or --quality"
+        in run(*BARE, "--costs", "costs.csv", "--confidence", "0.9").stderr
+    )
+
+
+def test_without_costs_there_is_no_total(run, folder) -> None:
+    result = run(*FIT, "--json")
+    assert json.loads(result.stdout)["total"] is None
+
+
+def test_costs_in_a_toml_file_are_the_same(run, folder) -> None:
+    (folder / "costs.csv").write_text(COSTS)
+    (folder / "costs.toml").write_text("[costs.yes]\nno = 100\n[costs.no]\nyes = 20\n")
+    first, second = (
+        json.loads(run(*BARE, "--costs", f"costs.{kind}", "--json").stdout)
+        for kind in ("csv", "toml")
+    )
+    assert first["total"] == second["total"] is not None
+
+
+def test_costs_must_be_text_and_need_classes(run, folder) -> None:
+    (folder / "c.csv").write_bytes(b"\xff\xfe")
+    assert "not UTF-8" in run(*BARE, "--costs", "c.csv").stderr
+    (folder / "costs.csv").write_text(COSTS)
+    arguments = ("fit", "table.csv", "--target", "age", "--task", "regression", "-o", "m.thrifty")
+    assert "has no classes" in run(*arguments, "--costs", "costs.csv").stderr
+    assert "Give either --budget or --quality, or --costs" in run(*BARE).stderr
+
+
+def test_the_weight_column_weighs_and_is_not_a_feature(run, folder, frame) -> None:
+    frame.assign(w=np.where(frame["ill"] == "yes", 1.0, 0.0)).to_csv("weighted.csv", index=False)
+    weighted = ("fit", "weighted.csv", *FIT[2:], "--weight-column", "w")
+    assert "every class needs a row of positive weight" in run(*weighted).stderr
+    frame.assign(w=np.where(frame["ill"] == "yes", 2.0, 1.0)).to_csv("weighted.csv", index=False)
+    assert run(*weighted).exit_code == 0
+    assert "w" not in load("m.thrifty").schema.names
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [("x", "x in row 0 is not a weight"), (-1, "not a weight"), (0, "every weight is zero")],
+)
+def test_weights_are_checked(run, folder, frame, weight, words) -> None:
+    frame.assign(w=weight).to_csv("weighted.csv", index=False)
+    result = run("fit", "weighted.csv", *FIT[2:], "--weight-column", "w")
+    assert words in result.stderr
+    assert "there is no column 'v'" in run(*FIT, "--weight-column", "v").stderr
+    assert "named by --target and by --weight-column" in run(*FIT, "--weight-column", "ill").stderr

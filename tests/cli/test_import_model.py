@@ -42,7 +42,7 @@ def test_a_lightgbm_file_becomes_a_model_file(call, booster):
     result = call("model.txt", "-o", "m.thrifty", "--class", "no", "--class", "yes", "--unit", "ms")
     assert result.exit_code == 0, result.output
     assert "12 trees, predicts no, yes" in result.stdout
-    assert "ms 3.00 for all 3 features" in result.stdout
+    assert "3.00 ms for all 3 features" in result.stdout
     found = load("m.thrifty")
     np.testing.assert_array_equal(found.predict(X) == "yes", model.predict(X) > 0.5)
 

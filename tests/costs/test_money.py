@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.costs.money import MAX_PRICE, as_float, money, price_fault
+from thrifty.costs.money import MAX_PRICE, as_float, money, price_fault, with_unit
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,15 @@ def test_a_negative_zero_becomes_zero():
 def test_a_price_is_finite_not_negative_and_not_huge(value):
     assert str(value) in price_fault(value)
     assert ";" in price_fault(value)  # the remedy
+
+
+@pytest.mark.parametrize(
+    ("unit", "text"),
+    [
+        ("", "3.20"), ("CAD", "CAD 3.20"), ("EUR", "EUR 3.20"), ("$", "$3.20"), ("€", "€3.20"),
+        ("US$", "US$3.20"), ("min", "3.20 min"), ("minutes", "3.20 minutes"), ("MRI", "3.20 MRI"),
+        ("$US", "$US 3.20"), ("x", "3.20 x"),
+    ],
+)  # fmt: skip
+def test_currencies_come_before_the_number_and_other_units_after_it(unit, text) -> None:
+    assert with_unit("3.20", unit) == money(3.2, unit) == text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -73,13 +75,21 @@ def test_another_budget_chooses_without_training(model, monkeypatch) -> None:
     assert dear.score(X, LABEL) > cheap.score(X, LABEL)
 
 
-def test_a_quality_takes_the_cheapest_that_has_it(model) -> None:
+def test_a_quality_takes_the_cheapest_that_reaches_it_with_the_confidence(model) -> None:
+    sure = copy.copy(model)
+    sure.confidence = 0.95
+    good = sure.at_quality(0.5)
+    assert good.point_ is model.frontier_.cheapest(0.5, 0.95)
+    assert good.point_.quality >= 0.5 and good.budget is None
+    with pytest.raises(BudgetError, match=r"no model reaches accuracy 1\.01 with 95% confidence"):
+        sure.at_quality(1.01)
+
+
+def test_a_quality_without_a_confidence_is_that_of_the_validation_set(model) -> None:
     good = model.at_quality(0.7)
-    assert good.point_.quality >= 0.7
     cheaper = [p for p in model.frontier_.points if p.bill < good.point_.bill]
-    assert all(point.quality < 0.7 for point in cheaper)
-    with pytest.raises(BudgetError, match=r"no point reaches accuracy 1\.01"):
-        model.at_quality(1.01)
+    assert good.point_.quality >= 0.7
+    assert cheaper and all(point.quality < 0.7 for point in cheaper)
 
 
 def test_without_a_budget_money_is_no_object() -> None:

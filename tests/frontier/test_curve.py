@@ -94,7 +94,9 @@ def test_the_cheapest_point_of_a_quality_is_found() -> None:
     found = curve(point(0, 0.5), point(3, 0.9), point(5, 0.85), point(9, 0.95))
     assert found.cheapest(0.85).bill == 3
     assert found.cheapest(-1).bill == 0
-    with pytest.raises(BudgetError, match=r"accuracy 0\.99; the best, hand, has 0\.95.*CAD 9\.00"):
+    with pytest.raises(
+        BudgetError, match=r"accuracy 0\.99; the nearest, hand, has 0\.95.*CAD 9\.00"
+    ):
         found.cheapest(0.99)
 
 

@@ -15,8 +15,7 @@ from thrifty import (
     load,
 )
 from thrifty.errors import BudgetError, DataError, PriceError
-from thrifty.frontier import choose
-from thrifty.frontier.scoring import find_metric
+from thrifty.frontier import baselines, choose
 from thrifty.frontier.tasks import guess_task
 
 RNG = np.random.default_rng(0)
@@ -57,32 +56,96 @@ def test_the_figures_are_those_of_the_test_rows(found) -> None:
     assert found.sets.sizes == {"train": 144, "validation": 48, "test": 48}
 
 
-def test_the_baselines_pay_for_all_for_what_they_read_and_for_the_cheapest(found) -> None:
-    all_fetched, plain, cheap = found.baselines
-    assert all_fetched.bill == 12.0 and all_fetched.features == 3
-    assert all_fetched.quality == plain.quality
-    assert 2.0 < plain.bill <= 12.0
-    assert cheap.bill <= 2.0 and cheap.features <= 2
-    learner = GreedyMiserClassifier(random_state=0)
-    train, held_out = found.sets.train, found.sets.validation
-    learner.fit(train.table, train.labels, validation=(held_out.table, held_out.labels))
-    scores = learner.predict_proba(found.test.table)
-    expected = find_metric(None, "classification").value(scores, found.test)
-    assert plain.quality == expected
+def test_test_figures_have_intervals(found) -> None:
+    result, n = found.test_result, 48
+    assert result.quality_interval[0] < result.quality < result.quality_interval[1]
+    assert result.bill_interval[0] <= result.bill <= result.bill_interval[1]
+    share, z = result.quality, 1.959964
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    assert result.quality_interval == pytest.approx((middle - half, middle + half))
+
+
+def test_baselines_are_compared_row_by_row(found) -> None:
+    boosting, forest = found.baselines[:2]
+    assert (boosting.name, forest.name) == (
+        "plain boosting on all features", "plain forest on all features"
+    )  # fmt: skip
+    assert forest.bill == 12.0 and forest.columns == ("cheap", "dear", "noise")
+    assert 2.0 < boosting.bill <= 12.0
+    for baseline in found.baselines:
+        assert baseline.difference == found.test_result.quality - baseline.quality
+        low, high = baseline.difference_interval
+        assert low < baseline.difference < high
+        assert baseline.quality_interval[0] < baseline.quality < baseline.quality_interval[1]
+    others = found.baselines[2:]
+    assert others and all(baseline.bill <= 2.0 for baseline in others)
+
+
+def test_baselines_are_trained_on_all_rows_but_the_test_set(found, monkeypatch) -> None:
+    sizes, trees = [], baselines.ExtraTrees
+
+    def spy(binned, y, *rest):
+        sizes.append(len(y))
+        return trees(binned, y, *rest)
+
+    monkeypatch.setattr(baselines, "ExtraTrees", spy)
+    again = fit_budget(X, LABEL, prices=PRICES, budget=2.0)
+    assert set(sizes) == {192}
+    assert again.baselines == found.baselines  # the same seed, the same figures
+
+
+def test_a_cap_limits_the_features_of_every_row() -> None:
+    found = fit_budget(X, LABEL, prices=PRICES, budget=11.5, cap=2.0)
+    fixed = [each for each in found.baselines if "all features" not in each.name]
+    assert fixed and all(each.ceiling <= 2.0 for each in fixed)
+
+
+def test_the_frontier_and_the_constant_are_measured_on_the_test_rows(found) -> None:
+    first, *others = found.test_points
+    assert (first.name, first.bill) == ("constant", 0.0)
+    rows = X.iloc[found.test.index]
+    labels = LABEL[found.test.index]
+    common = "yes" if np.mean(found.sets.train.labels == "yes") > 0.5 else "no"
+    assert first.quality == found.constant.quality == np.mean(labels == common)
+    by_name = {point.name: point for point in found.curve.points}
+    for point in others:
+        model = by_name[point.name].model
+        assert point.bill == pytest.approx(model.bill(rows).mean())
+        assert point.quality == np.mean(model.predict(rows) == labels)
+    (chosen,) = [point for point in found.test_points if point.chosen]
+    assert (chosen.bill, chosen.quality) == (found.test_result.bill, found.test_result.quality)
+
+
+def test_an_answer_that_is_always_the_same_is_noticed(found) -> None:
+    assert found.same_answer is None
+    constant = fit_budget(X, LABEL, prices=PRICES, budget=0)
+    assert constant.same_answer in ("yes", "no")
+    assert constant.test_result.quality == constant.constant.quality
+    flat = fit_budget(X, VALUE, prices=PRICES, budget=0)
+    assert float(flat.same_answer) == pytest.approx(VALUE.mean(), abs=0.5)
 
 
 def test_without_a_feature_within_the_budget_there_is_no_cheapest_baseline() -> None:
     names = [baseline.name for baseline in fit_budget(X, LABEL, budget=0.5).baselines]
-    assert names == ["all features fetched", "plain boosting"]
+    assert names == ["plain boosting on all features", "plain forest on all features"]
 
 
 def test_the_cheapest_that_is_good_enough_is_taken() -> None:
-    found = fit_budget(X, LABEL, prices=PRICES, target_quality=0.6)
+    found = fit_budget(X, LABEL, prices=PRICES, target_quality=0.6, confidence=None)
     cheaper = [point for point in found.curve.points if point.bill < found.chosen.bill]
     assert found.chosen.quality >= 0.6 and cheaper
     assert all(point.quality < 0.6 for point in cheaper)
-    with pytest.raises(BudgetError, match="no point reaches accuracy 1.5"):
-        fit_budget(X, LABEL, prices=PRICES, target_quality=1.5)
+    with pytest.raises(BudgetError, match="no model reaches accuracy 1.5; the nearest"):
+        fit_budget(X, LABEL, prices=PRICES, target_quality=1.5, confidence=None)
+
+
+def test_a_quality_is_met_with_confidence_by_default() -> None:
+    found = fit_budget(X, LABEL, prices=PRICES, target_quality=0.6)
+    assert found.chosen is found.curve.cheapest(0.6, 0.95)
+    best = max(point.quality for point in found.curve.points)
+    with pytest.raises(BudgetError, match="with 95% confidence; the nearest"):
+        fit_budget(X, LABEL, prices=PRICES, target_quality=best)
 
 
 def test_test_rows_have_no_part_in_learning_and_choosing() -> None:
@@ -149,7 +212,7 @@ def test_a_polars_table_is_taken() -> None:
 
 def test_without_prices_every_feature_costs_one() -> None:
     found = fit_budget(X, LABEL, budget=3)
-    assert found.baselines[0].bill == 3
+    assert found.baselines[1].bill == 3
     assert found.chosen.model.prices.full == 3
 
 

@@ -19,8 +19,20 @@ from thrifty.errors import DataError
 from thrifty.frontier.scoring import METRICS, find_metric
 from thrifty.learn.dataset import ValidationSet
 
-CLASSES = ("classification", ["accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"])
-VALUES = ("regression", ["r2", "neg_mean_squared_error"])
+CLASSES = (
+    "classification",
+    [
+        "accuracy", "balanced_accuracy", "f1", "precision", "recall", "matthews_corrcoef",
+        "neg_log_loss", "neg_brier_score", "roc_auc", "average_precision",
+    ],
+)  # fmt: skip
+VALUES = (
+    "regression",
+    [
+        "r2", "neg_mean_squared_error", "neg_root_mean_squared_error", "neg_mean_absolute_error",
+        "neg_mean_pinball_loss", "neg_mean_pinball_loss@0.9",
+    ],
+)  # fmt: skip
 RANKING = ("ranking", ["ndcg@5", "precision@3", "ap@3"])
 ALL = [(task, name) for task, names in (CLASSES, VALUES, RANKING) for name in names]
 
@@ -90,12 +102,23 @@ def test_metrics_of_classes_are_scikit_learns(seed, labels):
     measured = {
         name: find_metric(name, "classification").value(outputs.scores, rows) for name in CLASSES[1]
     }
-    area = metrics.roc_auc_score(y, proba[:, 1] if len(labels) == 2 else proba, multi_class="ovr")
+    positive = proba[:, 1] if len(labels) == 2 else proba
+    mean = {"average": "macro"}
+    if len(labels) == 2:
+        mean = {"pos_label": labels[1]}
     expected = {
         "accuracy": metrics.accuracy_score(y, outputs.predicted),
         "balanced_accuracy": metrics.balanced_accuracy_score(y, outputs.predicted),
+        "f1": metrics.f1_score(y, outputs.predicted, **mean),
+        "precision": metrics.precision_score(y, outputs.predicted, zero_division=0, **mean),
+        "recall": metrics.recall_score(y, outputs.predicted, **mean),
+        "matthews_corrcoef": metrics.matthews_corrcoef(y, outputs.predicted),
         "neg_log_loss": -metrics.log_loss(y, proba, labels=outputs.classes),
-        "roc_auc": area,
+        "neg_brier_score": -metrics.brier_score_loss(
+            y, positive, labels=labels, **({"pos_label": labels[1]} if len(labels) == 2 else {})
+        ),
+        "roc_auc": metrics.roc_auc_score(y, positive, multi_class="ovr"),
+        "average_precision": metrics.average_precision_score(y, positive, **mean),
     }
     assert measured == pytest.approx(expected, rel=1e-12)
 
@@ -224,7 +247,11 @@ def take(outputs, rows, index):
 
 @pytest.mark.parametrize(
     "task, name",
-    [(task, name) for task, name in ALL if name in ("balanced_accuracy", "roc_auc", "r2")],
+    [
+        (task, name)
+        for task, name in ALL
+        if name not in ("accuracy", "neg_log_loss", "neg_brier_score") and task != "ranking"
+    ],
 )
 def test_the_interval_is_as_wide_as_the_bootstraps(task, name):
     makers = {
@@ -285,7 +312,8 @@ def test_the_level_lies_between_0_and_1():
 def test_a_metric_is_found_by_its_name_and_can_be_sent_to_a_worker(task, name):
     metric = copy.deepcopy(find_metric(name, task))
     assert (metric.name, metric.task) == (name, task)
-    assert metric.needs_proba == (name in ("neg_log_loss", "roc_auc"))
+    reads = ("neg_log_loss", "neg_brier_score", "roc_auc", "average_precision")
+    assert metric.needs_proba == (name in reads)
     outputs, rows = answers(task, 0)
     assert metric.value(outputs.scores, rows) == find_metric(name, task).value(outputs.scores, rows)
 
@@ -293,9 +321,7 @@ def test_a_metric_is_found_by_its_name_and_can_be_sent_to_a_worker(task, name):
 def test_every_task_has_its_own_metric():
     own = [find_metric(None, task).name for task in ("classification", "regression", "ranking")]
     assert own == ["accuracy", "r2", "ndcg@5"]
-    assert all(
-        find_metric(name, known.task) is known or "@" in name for name, known in METRICS.items()
-    )
+    assert all(find_metric(name, known.task) is known for name, known in METRICS.items())
 
 
 @pytest.mark.parametrize(
@@ -320,7 +346,7 @@ def test_a_scorer_that_does_not_fit_is_refused_with_the_list(scoring, task, word
 def test_a_class_without_rows_has_no_roc_curve_and_is_no_matter_to_the_rest():
     outputs, _ = classifier(0, 3, n=4, labels=["a", "b", "c"])
     rows = rows_of(["a", "b", "a", "b"], classes=outputs.classes)
-    with pytest.raises(DataError, match=r"roc_auc: no row is of class \['c'\]"):
+    with pytest.raises(DataError, match=r"no row is of class \['c'\], so roc_auc"):
         find_metric("roc_auc", "classification").value(outputs.scores, rows)
     for name in ("accuracy", "balanced_accuracy", "neg_log_loss"):
         assert np.isfinite(find_metric(name, "classification").value(outputs.scores, rows))
@@ -366,3 +392,27 @@ def test_classes_and_values_are_not_taken_for_each_other():
         find_metric("accuracy", "classification").value(values.scores, numbers)
     with pytest.raises(DataError, match="predicts classes, not values"):
         find_metric("r2", "regression").value(proba.scores, labels)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_metrics_of_errors_are_scikit_learns(seed):
+    outputs, rows = regressor(seed)
+    expected = {
+        "neg_root_mean_squared_error": -metrics.root_mean_squared_error(rows.y, outputs.scores),
+        "neg_mean_absolute_error": -metrics.mean_absolute_error(rows.y, outputs.scores),
+        "neg_mean_pinball_loss": -metrics.mean_pinball_loss(rows.y, outputs.scores),
+        "neg_mean_pinball_loss@0.9": -metrics.mean_pinball_loss(rows.y, outputs.scores, alpha=0.9),
+    }
+    for name, value in expected.items():
+        assert find_metric(name, "regression").value(outputs.scores, rows) == pytest.approx(value)
+
+
+def test_a_perfect_prediction_has_no_root_to_differentiate():
+    metric = find_metric("neg_root_mean_squared_error", "regression")
+    assert metric.measure(np.arange(3.0), rows_of(np.arange(3.0)))[:3] == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("quantile", ["0.0", "1.0", "1", "0.5x"])
+def test_a_quantile_lies_between_0_and_1(quantile):
+    with pytest.raises(DataError, match="is not known"):
+        find_metric(f"neg_mean_pinball_loss@{quantile}", "regression")

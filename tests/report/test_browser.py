@@ -9,13 +9,14 @@ import os
 import re
 import shutil
 import subprocess
+from html import escape
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from thrifty.report import fit_facts, render_page, write_page
+from thrifty.report import card_facts, fit_facts, model_card, render_page, write_page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # No sandbox, since tests may run as root in a container; every host name fails to resolve.
@@ -45,7 +46,8 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(found, tmp_path_factory) -> str:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    write_page(render_page(fit_facts(found, title="Heart & <soul>")), path)
+    note = f"A path of the user: {'folder_' * 20}"  # a word wider than a phone
+    write_page(render_page(fit_facts(found, title="Heart & <soul>", note=note)), path)
     return path.as_uri()
 
 
@@ -59,7 +61,7 @@ def test_the_browser_reads_the_page_as_it_was_written(browser, address) -> None:
     headings = re.findall(r"<h2>([^<]+)</h2>", dom)
     assert headings[:2] == ["Settings", "Result"]
     assert {"Cost/quality curve", "Calibration", "Confusion matrix", "Examples"} <= {*headings}
-    assert dom.count("<svg") == 2 and "Heart &amp; &lt;soul&gt;" in dom
+    assert dom.count("<svg") == 4 and "Heart &amp; &lt;soul&gt;" in dom
 
 
 @pytest.mark.parametrize("width", [1280, 420])
@@ -71,6 +73,33 @@ def test_the_page_fills_wide_and_narrow_windows(browser, address, tmp_path, widt
     # Text down the whole window, and nothing drawn over the right edge.
     assert np.flatnonzero(ink.any(axis=1)).max() > 1200
     assert not ink[:, -4:].any()
+
+
+@pytest.fixture(scope="module")
+def card(found, tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("card") / "card.html"
+    facts = fit_facts(found, title="Heart & <soul>", source="folder_" * 20)
+    by = {"sex": found.test.table["sex"], "chol & co": found.test.table["chol & co"]}
+    facts |= card_facts(found.predictor, {"training": found.sets.train, "test": found.test}, by=by)
+    write_page(model_card(facts, html=True), path)
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("name", ["address", "card"])
+def test_nothing_is_wider_than_the_window(browser, name, tmp_path, width, request) -> None:
+    address = request.getfixturevalue(name)
+    # A browser window has a least width, but a frame has not; its page follows the frame's width.
+    html = escape(Path(address.removeprefix("file://")).read_text())
+    frame = "document.querySelector('iframe').contentDocument.documentElement"
+    path = tmp_path / "frame.html"
+    path.write_text(
+        f'<iframe width="{width}" style="border: 0" srcdoc="{html}"></iframe><script>onload = () =>'
+        f"{{ document.title = [{frame}.clientWidth, {frame}.scrollWidth] }}</script>"
+    )
+    dom = browser("--dump-dom", path.as_uri())
+    shown, needed = map(int, re.findall(r"<title>(\d+),(\d+)</title>", dom)[0])
+    assert shown == width and needed <= width
 
 
 def test_the_page_follows_light_and_dark_mode(browser, address, tmp_path) -> None:
@@ -86,7 +115,7 @@ def test_the_curve_is_drawn_in_the_colors_of_the_page(browser, address, tmp_path
     pixels = shot(browser, address, tmp_path / "page.png", 900)
     accent = np.array([0x1F, 0x6F, 0xEB]) / 255
     near = np.abs(pixels - accent).max(axis=2) < 0.06
-    assert near.sum() > 200
+    assert near.sum() > 100  # the markers, if nothing else
 
 
 def test_the_page_can_be_printed(browser, address, tmp_path) -> None:

@@ -11,7 +11,7 @@ from report_models import CLASSES, STUMP, TABLE, classifier_of, confident, logit
 from thrifty.errors import DataError
 from thrifty.learn.dataset import ValidationSet
 from thrifty.model import Stages
-from thrifty.report.calibration import calibration_curves
+from thrifty.report.calibration import calibration_curves, join_rungs
 
 
 def curves_of(predictor, X, y):
@@ -33,13 +33,25 @@ def test_a_ladder_has_a_curve_for_each_rung_where_rows_stop() -> None:
     first = make_tree([(0.0, 1, 0), None, None], [0.0, logit(0.4), logit(0.9)], "sigmoid", 2)
     rungs = [first, confident(0.8, 1), confident(0.99, 1)]
     ladder = Stages.of(rungs, thresholds=[0.2, np.inf, np.inf])
-    X = np.array([[1.0, 1.0]] * 4 + [[-1.0, 1.0]] * 6)
-    y = np.repeat(["up", "down", "up"], [3, 2, 5])
+    X = np.array([[1.0, 1.0]] * 40 + [[-1.0, 1.0]] * 60)
+    y = np.repeat(["up", "down", "up"], [30, 20, 50])
     one, two = curves_of(classifier_of(ladder), X, y)
     assert (one.name, two.name) == ("rung 0", "rung 1")
-    assert (one.counts.tolist(), one.accuracy.tolist()) == ([4], [0.75])
-    assert (two.counts.tolist(), two.accuracy.tolist()) == ([6], [pytest.approx(5 / 6)])
+    assert (one.counts.tolist(), one.accuracy.tolist()) == ([40], [0.75])
+    assert (two.counts.tolist(), two.accuracy.tolist()) == ([60], [pytest.approx(5 / 6)])
     assert two.confidence.tolist() == pytest.approx([0.8])
+
+
+def test_rungs_where_few_rows_stop_share_a_curve() -> None:
+    def sizes(*counts):
+        stops = join_rungs(np.repeat(np.arange(len(counts)), counts))
+        return {name: len(rows) for name, rows in stops.items()}
+
+    assert sizes(4, 1, 30, 40) == {"rungs 0 to 2": 35, "rung 3": 40}
+    assert sizes(60, 2, 1) == {"rungs 0 to 2": 63}  # the last ones join those before them
+    assert sizes(3, 2) == {"rungs 0 to 1": 5}
+    assert sizes(7) == {"rung 0": 7}
+    assert len(sizes(*[30] * 40)) == 5  # many lines would be a thicket
 
 
 def test_bins_have_about_equally_many_rows_and_equal_ones_stay_together() -> None:

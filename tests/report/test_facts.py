@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import math
+from dataclasses import replace
 
 import pytest
 
@@ -25,16 +28,54 @@ def test_the_settings_are_those_of_the_fit(found) -> None:
 
 def test_figures_are_those_of_the_fit(found) -> None:
     facts = fit_facts(found)
-    assert facts["chosen"]["test"] == {
-        "bill": found.test_result.bill,
-        "quality": found.test_result.quality,
-    }
+    result = found.test_result
+    assert facts["chosen"]["test"] == facts["test"] == {
+        "bill": result.bill, "bill_low": result.bill_interval[0],
+        "bill_high": result.bill_interval[1], "quality": result.quality,
+        "quality_low": result.quality_interval[0], "quality_high": result.quality_interval[1],
+    }  # fmt: skip
     assert facts["chosen"]["validation"]["bill"] == found.chosen.bill
     assert [line["bill"] for line in facts["baselines"]] == [b.bill for b in found.baselines]
     assert len(facts["points"]) == len(found.curve.points)
     assert [point["chosen"] for point in facts["frontier"]].count(True) == 1
     best = [point["quality"] for point in facts["frontier"] if not point["dominated"]]
-    assert best == [point.quality for point in found.curve.frontier]
+    assert best == sorted(set(best)) and best[-1] == found.curve.frontier[-1].quality
+
+
+def test_all_that_a_chart_shows_is_measured_on_the_test_rows(found) -> None:
+    facts = fit_facts(found)
+    rows = (facts["test"], *facts["test_points"], *facts["baselines"], facts["constant"])
+    for row in rows:
+        assert row["quality_low"] <= row["quality"] <= row["quality_high"]
+        assert row["bill_low"] <= row["bill"] <= row["bill_high"]
+    (chosen,) = [point for point in facts["test_points"] if point["chosen"]]
+    assert (chosen["bill"], chosen["quality"]) == (facts["test"]["bill"], facts["test"]["quality"])
+    assert facts["baselines"][0]["verdict"] in ("behind", "ahead", "better", "cheaper")
+
+
+def test_a_curve_without_a_constant_shows_it_all_the_same(found) -> None:
+    paid = replace(found.curve, points=tuple(p for p in found.curve.points if p.bill > 0))
+    estimator = copy.copy(found.estimator)
+    estimator.frontier_ = paid
+    rows = fit_facts(replace(found, estimator=estimator))["frontier"]
+    assert rows[0]["learner"] == "constant" and rows[0]["features"] == 0
+    assert rows[0]["quality"] == found.constant_validation.quality
+
+
+def test_a_chosen_point_that_is_dominated_is_marked(found) -> None:
+    estimator = copy.copy(found.estimator)
+    best = found.curve.frontier[-1]
+    beaten = replace(best, bill=best.bill + 5.0, quality=best.quality - 0.1)
+    points = (*found.curve.points, beaten)
+    estimator.frontier_ = replace(found.curve, points=points, chosen=beaten)
+    rows = fit_facts(replace(found, estimator=estimator))["frontier"]
+    assert [row["chosen"] for row in rows if row["dominated"]] == [True]
+    assert not any(row["chosen"] for row in rows if not row["dominated"])
+
+
+def test_an_interval_without_an_end_has_none(found) -> None:
+    result = replace(found.test_result, quality_interval=(-math.inf, 1.0))
+    assert fit_facts(replace(found, test_result=result))["test"]["quality_low"] is None
 
 
 def test_a_predictor_alone_has_facts_without_a_curve(found) -> None:

@@ -12,7 +12,6 @@ from report_models import LINEAR_PRICES
 from thrifty import GreedyMiserRegressor, SubmodularTreeClassifier
 from thrifty.learn.dataset import ValidationSet
 from thrifty.report import fit_facts, predictor_facts, render_page, write_page
-from thrifty.report.page import calibration_chart, frontier_chart
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 # Shapes that are empty elements in SVG.
@@ -62,7 +61,7 @@ def test_every_tag_is_closed(name, request) -> None:
     html = render_page(fit_facts(request.getfixturevalue(name)))
     assert html.startswith("<!DOCTYPE html>")
     tags = [tag for tag, _ in read(html).tags]
-    assert tags.count("svg") == (1 if name == "regression" else 2)
+    assert tags.count("svg") == (2 if name == "regression" else 4)  # wide and narrow
     assert {"title", "h1", "table", "style"} <= set(tags)
 
 
@@ -97,7 +96,7 @@ def test_the_page_is_small_and_the_same_every_time(found, html) -> None:
 def test_colors_are_those_of_the_page(html) -> None:
     drawing = html[html.index("<svg") : html.index("</svg>")]
     assert not re.search(r"#[0-9a-f]{6}\b[^\"]*;?", re.sub(r"(href=\"|url\()#\w+", "", drawing))
-    assert "var(--accent)" in drawing
+    assert "var(--line-0)" in drawing
     assert "prefers-color-scheme: dark" in html and "@media print" in html
 
 
@@ -105,7 +104,7 @@ def test_the_facts_are_on_the_page(html, found) -> None:
     facts = fit_facts(found)
     words = re.sub(r"\s+", " ", " ".join(read(html).words))
     for wanted in (facts["headline"], facts["examples"][0]["story"], found.data, "budget", "chosen",
-                   "all features fetched", "plain boosting", "Prices are made up."):  # fmt: skip
+                   "plain forest on all features", "Prices are made up."):  # fmt: skip
         assert wanted in words
 
 
@@ -151,9 +150,33 @@ def test_a_tree_of_linear_models_is_listed_node_by_node() -> None:
     assert "<h2>Tree</h2>" not in render_page(predictor_facts(other.predictor_, rows))
 
 
-def test_charts_describe_themselves(found) -> None:
+def test_figures_of_the_test_set_have_intervals(found, html) -> None:
     facts = fit_facts(found)
-    assert "points on the frontier, the chosen one at" in frontier_chart(facts)
-    chart = calibration_chart(facts)
-    assert 'aria-label="accuracy against confidence"' in chart
-    assert "perfectly calibrated" in chart and f"all: {found.sets.sizes['test']} rows" in chart
+    test = facts["test"]
+    words = " ".join(read(html).words)
+    low, high = (f"{100 * test[key]:.1f}%" for key in ("quality_low", "quality_high"))
+    assert f"{low} to {high}" in words
+    assert test["quality_low"] < test["quality"] < test["quality_high"]
+
+
+def test_baselines_have_the_letters_of_the_narrow_chart(found, html) -> None:
+    name = fit_facts(found)["baselines"][1]["name"]
+    assert f'<span class="key">B</span> {name}</td>' in html
+
+
+def test_what_a_user_must_know_first_comes_first(found) -> None:
+    facts = fit_facts(found)
+    facts |= {"remarks": ["A baseline is ahead."], "comparison": "2.00 per example.",
+              "constant": {**facts["test"], "quality": 0.5}}  # fmt: skip
+    html = render_page(facts)
+    assert html.index('<p class="warn">A baseline is ahead.</p>') < html.index("2.00 per example.")
+    assert "<td>constant, buys nothing</td>" in html and "50.0%" in html
+
+
+def test_an_interval_that_is_not_known_is_left_out(found) -> None:
+    facts = fit_facts(found)
+    unknown = dict.fromkeys(["bill_low", "bill_high", "quality_low", "quality_high"])
+    for result in (facts["test"], *facts["baselines"], *facts["test_points"]):
+        result |= unknown
+    html = render_page(facts)
+    assert "None" not in html and read(html).open == []

@@ -1,63 +1,63 @@
-"""Sentences and number formats: what they claim is what the figures say."""
+"""Number formats, and what the figures rest on."""
 
 from __future__ import annotations
 
+import copy
+import itertools
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from thrifty.frontier import TestResult
 from thrifty.report.words import (
     assumptions,
+    format_interval,
     format_mean,
     format_number,
     format_quality,
-    headline,
+    per_example,
+    shown_frontier,
     summary,
 )
 
 
-def compared(found, bill, quality, baseline_bill, baseline_quality):
-    """The fit with other figures of the chosen model and of plain boosting."""
-    first, second, *others = found.baselines
-    second = replace(second, bill=baseline_bill, quality=baseline_quality)
-    chosen = replace(found.test_result, bill=bill, quality=quality)
-    return replace(found, test_result=chosen, baselines=(first, second, *others))
-
-
-def test_the_headline_compares_with_plain_boosting(found) -> None:
-    saving = 100 * (1 - found.test_result.bill / found.baselines[1].bill)
-    words = headline(found)
-    assert words.startswith(f"{format_mean(found.test_result.bill)} $<$ per example instead of ")
-    assert f"({saving:.0f}% cheaper), accuracy " in words
+def test_a_summary_has_cost_quality_and_interval() -> None:
+    result = TestResult(2.0, 0.125, (1.0, 3.0), (0.1, 0.2))
+    assert summary(result, "r2", "") == "2.00 per example, r2 0.1250 [0.1000, 0.2000]."
 
 
 @pytest.mark.parametrize(
-    ("figures", "words"),
-    [
-        ((2.0, 0.9, 8.0, 0.7), "2.00 $<$ per example instead of 8.00 (75% cheaper), accuracy "
-         "90.0% vs. 70.0% for plain boosting on all features."),
-        ((9.0, 0.9, 6.0, 0.7), "9.00 $<$ per example instead of 6.00 (50% more expensive), "),
-        ((2.0, 0.9, 8.0, 0.92), "accuracy 90.0% vs. 92.0% for plain boosting on all features "
-         "(difference within noise: 60 rows)."),
-        ((2.0, 0.9, 8.0, 0.9001), "accuracy 90.0%, the same as plain boosting on all features."),
-        ((0.0, 0.9, 0.0, 0.7), "0.00 $<$ per example, accuracy 90.0% vs. 70.0%"),
-    ],
+    ("unit", "words"),
+    [("min", "3.22 min per example"), ("CAD", "CAD 3.22 per example"),
+     ("$", "$3.22 per example"), ("", "3.22 per example")],
 )  # fmt: skip
-def test_the_headline_says_how_much_cheaper_and_better(found, figures, words) -> None:
-    assert words in headline(compared(found, *figures))
+def test_units_are_written_as_people_write_them(unit, words) -> None:
+    assert per_example(3.2199, unit) == words
 
 
-def test_metrics_that_are_not_shares_are_compared_as_they_are(regression) -> None:
-    words = headline(compared(regression, 1.0, 0.75, 2.0, 0.5))
-    assert words.endswith("r2 0.75 vs. 0.5 for plain boosting on all features.")
+figures = st.lists(st.tuples(st.floats(0, 5), st.floats(0, 1)), min_size=1, max_size=12)
 
 
-def test_a_summary_has_cost_and_quality() -> None:
-    assert summary(2.0, 0.125, "r2", "") == "2.00 per example, r2 0.125."
+@given(figures, st.sampled_from(["accuracy", "r2"]))
+def test_no_listed_point_is_beaten_or_repeated_as_printed(figures, metric) -> None:
+    points = [{"bill": bill, "quality": quality} for bill, quality in figures]
+    shown = [
+        (float(format_mean(p["bill"])), float(format_quality(metric, p["quality"]).rstrip("%")))
+        for p in shown_frontier(points, metric)
+    ]
+    assert shown
+    for (bill, quality), (other_bill, other_quality) in itertools.pairwise(shown):
+        assert bill < other_bill and quality < other_quality
+    for point in points:  # whatever is left out is beaten or repeated
+        bill = float(format_mean(point["bill"]))
+        quality = float(format_quality(metric, point["quality"]).rstrip("%"))
+        assert any(b <= bill and q >= quality for b, q in shown)
 
 
 def test_a_mean_has_no_false_digits() -> None:
-    assert format_mean(29.131858, "min") == "min 29.13"
+    assert format_mean(29.131858, "min") == "29.13 min"
     assert format_mean(0.000123456) == "0.000123"
     assert format_mean(0.0) == "0.00"
 
@@ -65,16 +65,13 @@ def test_a_mean_has_no_false_digits() -> None:
 def test_numbers_are_rounded_and_labels_are_not() -> None:
     assert format_quality("balanced_accuracy", 0.98765) == "98.8%"
     assert format_quality("ndcg@5", 0.98765) == "0.9877"
+    assert format_quality("r2", 0.5) == "0.5000"  # no digit is lost
+    assert format_quality("neg_mean_squared_error", -12345.678) == "-12345.7"
+    assert format_interval("accuracy", (0.9, 1.0)) == "[90.0, 100.0]"
+    assert format_interval("r2", (None, 1.0)) == "[?, 1.0000]"
     assert [format_number(value) for value in (12345.678, 12345, "x", True)] == [
         "1.235e+04", "12345", "x", "True"
     ]  # fmt: skip
-
-
-def test_a_mean_bill_above_the_budget_is_admitted(found) -> None:
-    tight = replace(found, estimator=found.estimator.at_budget(found.chosen.bill))
-    tight.estimator.budget = found.test_result.bill / 2
-    assert any("above the budget" in text for text in assumptions(tight, ""))
-    assert not any("above the budget" in text for text in assumptions(found, ""))
 
 
 def test_the_meaning_of_budget_and_cap_is_explained(found, regression) -> None:
@@ -84,6 +81,18 @@ def test_the_meaning_of_budget_and_cap_is_explained(found, regression) -> None:
     assert "stratified by class: 180 for training, 60 for validation, 60 for testing" in text
     assert "The task, classification, was inferred from the target." in text
     assert "at random: " in " ".join(assumptions(regression, ""))
+
+
+@pytest.mark.parametrize(
+    ("confidence", "words"),
+    [(0.9, "With 90% confidence, the accuracy of new examples"),
+     (None, "The accuracy is at least 60.0% on the validation set")],
+)  # fmt: skip
+def test_the_meaning_of_a_quality_is_explained(found, confidence, words) -> None:
+    estimator = copy.copy(found.estimator)
+    estimator.budget, estimator.confidence = None, confidence
+    text = assumptions(replace(found, estimator=estimator, target_quality=0.6), "")
+    assert any(item.startswith(words) for item in text)
 
 
 def test_a_note_comes_last(found) -> None:

@@ -2,9 +2,10 @@
 
 `Schema` (schema.py) encodes tables of any type (tables.py, columns.py), `Predictor`
 (predictor.py) predicts and bills them, `NamedWalk` (walk.py) does so for one example, feature by
-feature, with a `Reason` (reason.py) for each request and a `Receipt` (receipt.py) at the end.
-`Evidence` (evidence.py) says how often a predictor was right. `save` and `load` (file.py) write and
-read model files (archive.py). Everything here needs only NumPy.
+feature, with a `Reason` (reason.py) for each request and a `Receipt` (receipt.py) at the end. A
+`Decision` says which label to predict, `Evidence` (evidence.py) how often a predictor was right.
+`save` and `load` (file.py) write and read model files (archive.py). Everything here needs only
+NumPy.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from thrifty.bundle.reason import Alternative, Reason
 from thrifty.bundle.receipt import Purchase, Receipt
 from thrifty.bundle.schema import Column, Schema
 from thrifty.bundle.walk import NamedWalk
+from thrifty.model.decision import Decision
 
 __all__ = [
     "Alternative",
     "Column",
+    "Decision",
     "Evidence",
     "NamedWalk",
     "Predictor",

@@ -2,7 +2,8 @@
 
 ::
 
-    header.json           format, kind, schema, classes, prices, knob, provenance, arrays
+    header.json           format, kind, schema, classes, prices, knob, provenance, arrays, and the
+                          decision if there is one
     arrays/<name>.npy     the arrays of the frozen model, and those of the evidence if there is any
 
 A file may come from anyone, so nothing in it is trusted: JSON is read strictly (no duplicate
@@ -34,6 +35,7 @@ from thrifty.bundle.schema import Schema
 from thrifty.costs.bound import BoundPrices
 from thrifty.errors import BundleError, DataError
 from thrifty.files import write_whole
+from thrifty.model.decision import Decision
 
 __all__ = [
     "MAX_HEADER",
@@ -69,6 +71,8 @@ HEADER_TYPES: dict[str, tuple[type, ...]] = {
     "provenance": (dict, type(None)),
     "arrays": (dict,),
 }
+# Parts that are absent where they are not used.
+OPTIONAL_TYPES: dict[str, tuple[type, ...]] = {"decision": (dict,)}
 MAX_DEPTH = 64
 MAX_NAME = 200  # characters of the name of an array, and of anything quoted in a message
 RELEASE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,2}", re.ASCII)
@@ -182,6 +186,8 @@ def plain_header(predictor: Predictor) -> tuple[dict[str, Any], dict[str, NDArra
         "knob": predictor.knob,
         "provenance": predictor.provenance,
     }
+    if predictor.decision is not None:
+        header["decision"] = predictor.decision.plain()
     return header, {name: np.asarray(array) for name, array in arrays.items()}
 
 
@@ -240,11 +246,10 @@ def build_predictor(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]
     evidence, own = Evidence.take(arrays)
     model = build_part(header["kind"], header["model"], own)
     schema, prices = Schema.build(header["schema"]), BoundPrices.build(header["prices"])
-    classes = build_classes(header["classes"])
+    classes, decision = build_classes(header["classes"]), Decision.build(header.get("decision"))
+    knob, provenance = header["knob"], header["provenance"]
     try:
-        return Predictor(
-            model, schema, prices, classes, header["knob"], header["provenance"], evidence=evidence
-        )
+        return Predictor(model, schema, prices, classes, knob, provenance, decision, evidence)
     except DataError as error:
         raise BundleError(f"the parts of the file do not match: {error}") from error
 
@@ -319,11 +324,12 @@ def audit_header(plain: Any) -> dict[str, Any]:
         )
     if number < 1:
         raise BundleError(f"there is no format {number}")
-    for part in plain.keys() ^ HEADER_TYPES.keys():
+    types_of = {**HEADER_TYPES, **OPTIONAL_TYPES}
+    for part in (plain.keys() - types_of.keys()) | (HEADER_TYPES.keys() - plain.keys()):
         fault = "lacks" if part in HEADER_TYPES else "has an unknown part"
         raise BundleError(f"the header {fault} {part!r}")
-    for part, types in HEADER_TYPES.items():
-        if type(plain[part]) not in types:
+    for part in plain:
+        if type(plain[part]) not in types_of[part]:
             raise BundleError(f"the header's {part!r} is of the wrong type")
     for name, entry in plain["arrays"].items():
         _check_array_name(name)

@@ -22,6 +22,7 @@ from thrifty.bundle.walk import NamedWalk
 from thrifty.costs.bound import BoundPrices
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen
+from thrifty.model.decision import Decision
 
 __all__ = ["Caller", "Predictor", "build_classes", "dearest_path", "plain_classes", "read_classes"]
 
@@ -65,6 +66,8 @@ class Predictor:
         The value of the hyperparameter that trades cost for quality, as plain values.
     provenance : dict, optional
         Where the model comes from, as plain values.
+    decision : Decision, optional
+        The costs of errors, by which labels are predicted; by default the most probable class.
     evidence : Evidence, optional
         How often it was right on labeled rows, for explanations and intervals.
 
@@ -100,6 +103,7 @@ class Predictor:
         classes: ArrayLike | None = None,
         knob: dict[str, Any] | None = None,
         provenance: dict[str, Any] | None = None,
+        decision: Decision | None = None,
         evidence: Evidence | None = None,
     ) -> None:
         self.model = model
@@ -108,6 +112,7 @@ class Predictor:
         self.classes = None if classes is None else read_classes(classes)
         self.knob = knob
         self.provenance = provenance
+        self.decision = decision
         self.evidence = evidence
 
         problems = []
@@ -123,6 +128,11 @@ class Predictor:
             problems.append(f"the model has {model.n_scores} scores, {n_scores} are needed")
         if evidence is not None and self.classes is not None and not evidence.is_of_classes:
             problems.append("the evidence is that of a model of values")
+        if decision is not None and (self.classes is None or decision.n_classes != n_scores):
+            problems.append(
+                f"the decision is for {decision.n_classes} classes, the model has "
+                f"{0 if self.classes is None else n_scores}"
+            )
         raise_all(DataError, "predictor", problems)
 
     @cached_property
@@ -141,7 +151,13 @@ class Predictor:
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the label of each row, or its value."""
         scores = self.model.score(self.encode(X))
-        return scores if self.classes is None else self.classes[scores.argmax(axis=1)]
+        return scores if self.classes is None else self.classes[self.decide(scores)]
+
+    def decide(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the code of the class to predict for each row of class probabilities (n, K)."""
+        if self.decision is None:
+            return np.asarray(scores.argmax(axis=1))
+        return self.decision.decide(scores)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the class probabilities of each row, in the order of `classes`."""
@@ -220,6 +236,7 @@ class Predictor:
             "classes": self.classes,
             "knob": self.knob,
             "provenance": self.provenance,
+            "decision": self.decision,
             "evidence": self.evidence,
         }
         other = Predictor(**{**parts, **changes})

@@ -416,7 +416,7 @@ class NamedWalk:
 
     def _place(self, scores: NDArray[np.float64]) -> int:
         """Return the position of the class that is predicted."""
-        return int(scores.argmax())
+        return int(self._predictor.decide(scores[np.newaxis])[0])
 
     def _price(self, features: Collection[int]) -> float:
         """Return what some features would cost now, together."""

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import click
 
-__all__ = ["progress", "show_fit", "show_frontier", "show_json", "show_settings", "show_table"]
+__all__ = [
+    "in_lines",
+    "progress",
+    "show_fit",
+    "show_frontier",
+    "show_json",
+    "show_results",
+    "show_settings",
+    "show_table",
+]
 
 
 def progress(message: str) -> AbstractContextManager[Any]:
@@ -35,11 +45,26 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], left: int 
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(columns):
-        table.add_column(column, justify="left" if i < left else "right", overflow="fold")
+        if i < left:
+            table.add_column(column, overflow="fold")
+        else:
+            table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     # Names of features are the user's: brackets in them are not markup.
     Console(markup=False, emoji=False, highlight=False).print(table)
+
+
+def in_lines(metric: str) -> str:
+    """Break the name of a metric into short lines, so that columns of numbers stay narrow.
+
+    Examples
+    --------
+    >>> from thrifty.cli.console import in_lines
+    >>> in_lines("neg_error_cost")
+    'neg_error_\\ncost'
+    """
+    return "\n".join(textwrap.wrap(metric.replace("_", "_ "), 11)).replace("_ ", "_")
 
 
 def show_settings(settings: dict[str, Any]) -> None:
@@ -57,27 +82,37 @@ def show_settings(settings: dict[str, Any]) -> None:
 
 
 def show_frontier(points: Sequence[dict[str, Any]], metric: str, unit: str) -> None:
-    """Print the points of a frontier as a table; a star marks the chosen one."""
-    from thrifty.report.words import format_mean, format_number
+    """Print the points that none of the others beats, as printed; a star marks the chosen one."""
+    from thrifty.report.words import (
+        format_interval,
+        format_mean,
+        format_number,
+        format_quality,
+        shown_frontier,
+    )
 
     show_table(
-        ["learner", "knob", f"mean bill\n({unit})" if unit else "mean bill", metric, "features"],
+        ["learner", "knob", f"mean bill\n({unit})" if unit else "mean bill", in_lines(metric),
+         "95% interval", "features"],
         [
             [
                 point["learner"] + (" *" if point.get("chosen") else ""),
-                ", ".join(f"{key} {format_number(value)}" for key, value in point["knob"].items()),
+                ", ".join(f"{key} {format_number(value)}" for key, value in point["knob"].items())
+                if point["features"]
+                else "constant, buys nothing",
                 format_mean(point["bill"]),
-                f"{point['quality']:.4f}",
+                format_quality(metric, point["quality"]),
+                format_interval(metric, point["quality_interval"]),
                 str(point["features"]),
             ]
-            for point in points
+            for point in shown_frontier(points, metric)
         ],
         left=2,
-    )
+    )  # fmt: skip
 
 
 def show_fit(facts: dict[str, Any]) -> None:
-    """Print the results of a fit: savings on the test set, the frontier, and the headline.
+    """Print the results of a fit: what to know first, test results, frontier, comparison.
 
     Parameters
     ----------
@@ -85,34 +120,73 @@ def show_fit(facts: dict[str, Any]) -> None:
         What `thrifty.report.fit_facts` returned.
     """
     from thrifty.report.spending import spending_sentences
-    from thrifty.report.words import format_mean
+    from thrifty.report.words import format_mean, format_quality, total_words
 
     settings, chosen = facts["settings"], facts["chosen"]
-    metric, unit, full = settings["metric"], settings["unit"], facts["baselines"][0]["bill"]
+    metric, unit = settings["metric"], settings["unit"]
+    for remark in facts["remarks"]:
+        click.echo(remark)
     show_settings(settings)
-    click.echo("Test set, compared with models trained without prices:")
+    click.echo("Test set, with 95% intervals; baselines are trained without prices:")
+    show_results(facts)
+    click.echo("Pareto frontier on the validation set (* chosen):")
+    show_frontier([point for point in facts["frontier"] if not point["dominated"]], metric, unit)
+    if any(point["chosen"] and point["dominated"] for point in facts["frontier"]):
+        point = chosen["validation"]
+        why = "better than all that cost less, by its labels and its probabilities together"
+        if settings["quality"] is not None:
+            why = "the cheapest of those that were proven to be good enough"
+        elif facts["total"] is not None:
+            why = "the one with the least total of features and errors"
+        click.echo(
+            f"The chosen model is not on it, but {why}: {chosen['learner']}, mean bill "
+            f"{format_mean(point['bill'], unit)}, {metric} "
+            f"{format_quality(metric, point['quality'])}"
+        )
+    for result in facts["learners"]:
+        if result["outcome"] != "ran":
+            click.echo(f"{result['learner']} did not run: {result['outcome']}")
+    click.echo(f"On the test set: {facts['comparison']}")
+    if facts["total"] is not None:
+        click.echo(total_words(facts["total"], unit))
+    for sentence in spending_sentences(facts):
+        click.echo(sentence)
+
+
+def show_results(facts: dict[str, Any]) -> None:
+    """Print bill and quality of the chosen model, the baselines and the constant on the test set.
+
+    The last column is the saving relative to the price of all features; where errors have costs,
+    the total of features and errors.
+    """
+    from thrifty.report.words import format_interval, format_mean, format_quality
+
+    settings = facts["settings"]
+    metric, unit, full = settings["metric"], settings["unit"], settings["full"]
+    has_totals = facts["total"] is not None
+    results = [
+        (f"chosen: {facts['chosen']['learner']}", {**facts["test"], "total": facts["total"]}),
+        *((baseline["name"], baseline) for baseline in facts["baselines"]),
+        ("constant, buys nothing", facts["constant"]),
+    ]
+
+    def last(result: dict[str, Any]) -> str:
+        if has_totals:
+            return format_mean(result["total"]["total"])
+        return f"{100 * (1 - result['bill'] / full):.1f}%" if full > 0 else "-"
+
+    bill = f"mean bill\n({unit})" if unit else "mean bill"
     show_table(
-        ["", f"mean bill\n({unit})" if unit else "mean bill", metric, "saving"],
+        ["", bill, "", in_lines(metric), "", "total" if has_totals else "saving"],
         [
             [
                 name,
                 format_mean(result["bill"]),
-                f"{result['quality']:.4f}",
-                f"{100 * (1 - result['bill'] / full):.1f}%" if full > 0 else "-",
+                f"[{format_mean(result['bill_low'])}, {format_mean(result['bill_high'])}]",
+                format_quality(metric, result["quality"]),
+                format_interval(metric, (result["quality_low"], result["quality_high"])),
+                last(result),
             ]
-            for name, result in [
-                (f"chosen: {chosen['learner']}", chosen["test"]),
-                *((baseline["name"], baseline) for baseline in facts["baselines"]),
-            ]
+            for name, result in results
         ],
     )
-    click.echo("Pareto frontier on the validation set (* chosen):")
-    show_frontier(facts["frontier"], metric, unit)
-    for result in facts["learners"]:
-        if result["outcome"] != "ran":
-            click.echo(f"{result['learner']} did not run: {result['outcome']}")
-    if not facts["bought"]:
-        click.echo("The model buys nothing: no feature that helps fits the budget.")
-    click.echo(f"On the test set: {facts['headline']}")
-    for sentence in spending_sentences(facts):
-        click.echo(sentence)

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from thrifty.cli.card import BY, CARD, add_card_facts, read_groups, render_card, show_groups
 from thrifty.cli.console import show_fit, show_json
 from thrifty.cli.fit_progress import learner_progress
 from thrifty.cli.options import (
+    FILE,
     JSON,
     OUTPUT_MODEL,
     OutputFile,
@@ -33,21 +35,29 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
               help="Largest mean cost per example; give this or --quality. Again, as CURRENCY=B or "
               "latency=B, for other currencies of the price list and for the latency.")  # fmt: skip
 @click.option("--quality", type=float, callback=finite, metavar="Q",
-              help="Pick the cheapest model whose quality on the validation set is at least "
-              "Q.")  # fmt: skip
+              help="Pick the cheapest model whose quality is at least Q.")  # fmt: skip
 @click.option("--cap", multiple=True, callback=amounts, metavar="C",
               help="Largest cost of any single example; CURRENCY=C or latency=C "
               "likewise.")  # fmt: skip
 @click.option("--confidence", type=PROBABILITY, callback=finite, metavar="P",
-              help="Confidence that the budget holds on new data; by default 0.95.")  # fmt: skip
+              help="Confidence that the budget, or the quality, holds on new data; by default "
+              "0.95.")  # fmt: skip
 @click.option("--no-confidence", is_flag=True,
-              help="Meet the budget on the validation set only, without a safety margin for new "
-              "data.")  # fmt: skip
+              help="Meet the budget, or the quality, on the validation set only, without a safety "
+              "margin for new data.")  # fmt: skip
 @click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), callback=finite,
               metavar="SECONDS", help="Seconds to train in; of several learners, none starts "
               "after it.")  # fmt: skip
+@click.option("--weight-column", metavar="COL",
+              help="Column with the weight of each row; it is not a feature.")  # fmt: skip
+@click.option("--costs", type=FILE,
+              help="What errors cost, in the unit of the prices: a CSV file with the columns "
+              "true,said,cost, or a TOML file. Then the total of features and errors is "
+              "minimized, and --budget is optional.")  # fmt: skip
 @OUTPUT_MODEL
 @click.option("--report", type=OutputFile(), help="HTML report to write.")
+@CARD
+@BY
 @JSON
 def fit(
     options: TrainingOptions,
@@ -57,8 +67,12 @@ def fit(
     confidence: float | None,
     no_confidence: bool,
     time_limit: float | None,
+    weight_column: str | None,
+    costs: Path | None,
     output: Path,
     report: Path | None,
+    card: Path | None,
+    by: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Train the best model within a budget.
@@ -67,21 +81,16 @@ def fit(
     rows that it has not seen in training, and reports its quality and cost on the other 20%. For
     learners other than ladders, 20 of the 80% are held out to pick the model on.
     """
-    if (budget is None) == (quality is None):
-        raise click.UsageError("Give either --budget or --quality.")
-    if confidence is not None and no_confidence:
-        raise click.UsageError("Give either --confidence or --no-confidence.")
-    if quality is not None and (confidence is not None or no_confidence):
-        raise click.UsageError("--confidence and --no-confidence need --budget.")
-    check_outputs([output, report], [options.table, options.prices])
-    data = read_training_data(options)
+    safety = _read_confidence(budget, quality, costs, confidence, no_confidence)
+    check_outputs([output, report, card], [options.table, options.prices, costs])
+    data = read_training_data(options, weight_column, costs)
     unit = data.table.prices.unit
     budget, cap = name_main(budget, unit), name_main(cap, unit)
+    groups = read_groups(options.table, by, data.kept)
     with learner_progress():
         from thrifty.frontier import fit_budget
         from thrifty.report import fit_facts, render_page, write_page
 
-        safety = None if no_confidence or budget is None else confidence or DEFAULT_CONFIDENCE
         found = fit_budget(
             data.table, None, task=options.task, groups=data.groups,
             target_quality=quality, random_state=options.seed, prices=data.prices, budget=budget,
@@ -89,19 +98,53 @@ def fit(
             time_limit=time_limit,
         )  # fmt: skip
         prices = options.prices
+        goal = "at a quality" if quality is not None else "at the least total cost"
+        goal = goal if budget is None else "under a budget"
         facts = fit_facts(
             found,
-            title=f"{options.target} {'under a budget' if quality is None else 'at a quality'}",
+            title=f"{options.target} {goal}",
             target=options.target,
             source=options.table.name,
             note=f"Prices are those of {prices.name}." if prices else "Every feature costs 1.",
         )
+        if card or by:
+            sets = dict(zip(("training", "validation", "test"), found.sets.all, strict=True))
+            if found.sets.cross_fitted:
+                del sets["validation"]  # these are training rows
+            add_card_facts(facts, found.predictor, sets, groups)
         html = render_page(facts) if report else ""  # before anything is written
+        text = render_card(facts, card)
     found.predictor.save(output)
     if report:
         write_page(html, report)
+    if card:
+        write_page(text, card)
     if as_json:
-        show_json({**facts, "model": str(output), "report": report and str(report)})
+        files = {"model": output, "report": report, "card": card}
+        show_json({**facts, **{what: path and str(path) for what, path in files.items()}})
         return
     show_fit(facts)
-    click.echo(f"model: {output}" + (f"\nreport: {report}" if report else ""))
+    show_groups(facts)
+    for what, path in {"model": output, "report": report, "card": card}.items():
+        if path:
+            click.echo(f"{what}: {path}")
+
+
+def _read_confidence(
+    budget: float | dict[str, float] | None,
+    quality: float | None,
+    costs: Path | None,
+    confidence: float | None,
+    no_confidence: bool,
+) -> float | None:
+    """Check that the options say what to choose by; return the confidence of budget or quality."""
+    limited = budget is not None or quality is not None
+    if budget is not None and quality is not None:
+        raise click.UsageError("Give either --budget or --quality.")
+    if not limited and costs is None:
+        raise click.UsageError("Give either --budget or --quality, or --costs.")
+    if confidence is not None and no_confidence:
+        raise click.UsageError("Give either --confidence or --no-confidence.")
+    if not limited and (confidence is not None or no_confidence):
+        raise click.UsageError("--confidence and --no-confidence need --budget or --quality.")
+    return None if no_confidence or not limited else confidence or DEFAULT_CONFIDENCE

@@ -100,5 +100,5 @@ def main(debug: bool) -> None:
     """Prediction under a feature-cost budget.
 
     Exit codes: 0 success, 1 failure, 2 usage error, 3 bad data or prices, 4 no model meets the
-    budget, 5 a source failed, 130 interrupted.
+    budget or the quality, 5 a source failed, 130 interrupted.
     """

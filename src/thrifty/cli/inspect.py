@@ -67,6 +67,8 @@ def inspect(model: Path, as_json: bool) -> None:
         },
     }
     contents |= _structure(prices)
+    if "decision" in header:
+        contents["decision"] = header["decision"]
     if as_json:
         show_json(contents)
     else:
@@ -101,6 +103,8 @@ def _show(contents: dict[str, Any]) -> None:
         f"{contents['format']}, {len(contents['arrays'])} arrays with {numbers:,} entries)"
     )
     click.echo(f"predicts: {'values' if classes is None else _short(classes)}")
+    if "decision" in contents:
+        click.echo(f"costs of errors, by true and predicted class: {contents['decision']['costs']}")
     for name, value in {"knob": contents["knob"], **(contents["provenance"] or {})}.items():
         if value is not None:
             click.echo(f"{name}: {_short(value)}")

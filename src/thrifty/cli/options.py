@@ -162,12 +162,15 @@ class TrainingData:
     prices : Prices
     learners : dict of str to estimator
         The learners to train, by name, with the prices set.
+    kept : bool array or None
+        The rows of the file that are in the table; None for all.
     """
 
     table: TrainingSet
     groups: NDArray[Any] | None
     prices: Prices
     learners: dict[str, Any]
+    kept: NDArray[Any] | None = None
 
 
 def training_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -190,8 +193,18 @@ def read_prices(path: Path | None, unit: str | None) -> Prices:
     return Prices(unit=unit or "") if path is None else Prices.read(path, unit=unit)
 
 
-def read_training_data(options: TrainingOptions) -> TrainingData:
+def read_training_data(
+    options: TrainingOptions, weight_column: str | None = None, costs: Path | None = None
+) -> TrainingData:
     """Read the table and the prices, and check everything that the learners would reject.
+
+    Parameters
+    ----------
+    options : TrainingOptions
+    weight_column : str, optional
+        Column with the weights of the rows, which is not a feature.
+    costs : Path, optional
+        File with the costs of errors.
 
     Raises
     ------
@@ -200,15 +213,22 @@ def read_training_data(options: TrainingOptions) -> TrainingData:
     DataError
         With all problems of prices and columns at once, or else all of the rows.
     """
-    clashes = {"--qid": [options.qid], "--groups": [options.groups], "--drop": options.drop}
+    clashes = {
+        "--qid": [options.qid],
+        "--groups": [options.groups],
+        "--drop": options.drop,
+        "--weight-column": [weight_column],
+    }
     for option, names in clashes.items():
         if options.target in names:
             raise click.UsageError(f"'{options.target}' is named by --target and by {option}.")
-    from thrifty.cli.tables import check_columns, read_training_table
+    from thrifty.cli.cost_files import read_costs_file
+    from thrifty.cli.tables import check_columns, read_training_table, read_weights
 
     errors: list[DataError] = []
-    prices = features = columns = learners = None
-    named = [options.target, *filter(None, (options.qid, options.groups)), *options.drop]
+    prices = features = columns = learners = weight = None
+    named = [options.target, *filter(None, (options.qid, options.groups, weight_column))]
+    named += options.drop
     with _collecting(errors):
         prices = read_prices(options.prices, options.unit).without(named)
     with _collecting(errors):
@@ -220,8 +240,12 @@ def read_training_data(options: TrainingOptions) -> TrainingData:
         _raise_collected(errors)
     with _collecting(errors):
         columns = read_training_table(
-            options.table, options.target, options.qid, options.groups, options.drop
-        )
+            options.table, options.target, options.qid, options.groups,
+            (*options.drop, *([] if weight_column is None else [weight_column])),
+        )  # fmt: skip
+    if columns is not None and weight_column is not None:
+        with _collecting(errors):
+            weight = read_weights(options.table, weight_column)
     if columns is None:
         _raise_collected(errors)
     from thrifty.bundle import Schema
@@ -240,9 +264,14 @@ def read_training_data(options: TrainingOptions) -> TrainingData:
         encoded = schema.encode(X)
     with _collecting(errors):
         find_metric(options.scoring, task)
+    error_costs = None
     with _collecting(errors):
         if len(y):  # an empty table was reported above
             target = read_target(task, y, len(y))
+            if costs is not None:
+                if target[1] is None:
+                    raise DataError(f"--costs: {task} has no classes, so errors are not counted")
+                error_costs = read_costs_file(costs, target[1].tolist())
     if options.qid is None and task == "ranking":
         errors.append(DataError("--qid: ranking needs the query of each row"))
     if options.qid is not None and task != "ranking":
@@ -257,11 +286,16 @@ def read_training_data(options: TrainingOptions) -> TrainingData:
     query = queries(qid, len(X)) if task == "ranking" else None
     clusters = query if groups is None else queries(groups, len(X), "groups")
     table = TrainingSet(
-        task, X, schema, bound, encoded, target[0], None, target[1], query, clusters
-    )
+        task, X, schema, bound, encoded, target[0], weight, target[1], query, clusters
+    ).with_costs(error_costs)
+    kept = None if weight is None else weight > 0
+    if kept is not None:
+        table, groups = table.take(kept), None if groups is None else groups[kept]
+        if table.classes is not None:
+            table.require_every_class()
     for suspect in find_suspects(table):
         warnings.warn(f"{options.table}: {suspect}", stacklevel=2)
-    return TrainingData(table, groups, prices, learners)
+    return TrainingData(table, groups, prices, learners, kept)
 
 
 @contextmanager

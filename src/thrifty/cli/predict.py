@@ -61,7 +61,7 @@ def predict(
         bills = predictor.bill(X)
         if proba and classes is not None:
             scores = predictor.predict_proba(X)
-            columns: dict[str, Any] = {"prediction": classes[scores.argmax(axis=1)]}
+            columns: dict[str, Any] = {"prediction": classes[predictor.decide(scores)]}
             for k, label in enumerate(classes.tolist()):
                 columns[f"proba_{label}"] = scores[:, k]
         else:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from thrifty.cli.calls import CALL
+from thrifty.cli.card import BY, CARD, add_card_facts, read_groups, render_card, show_groups
 from thrifty.cli.console import progress, show_json
 from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs
 
@@ -20,6 +21,8 @@ __all__ = ["report"]
 @click.option("--qid", metavar="COL", help="Column with the query ID, for ranking.")
 @click.option("-o", "--output", required=True, type=OutputFile(), help="HTML page to write.")
 @CALL
+@CARD
+@BY
 @JSON
 def report(
     model: Path,
@@ -28,6 +31,8 @@ def report(
     qid: str | None,
     output: Path,
     call: str | None,
+    card: Path | None,
+    by: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Write a report about a model on labeled rows.
@@ -35,20 +40,27 @@ def report(
     MODEL is a model file, TABLE a CSV or Parquet file with the columns that it was trained on and
     the target. Use rows that the model was not trained on, or the results are too optimistic.
     """
-    check_outputs([output], [model, table])
+    check_outputs([output, card], [model, table])
     from thrifty.bundle import load
     from thrifty.cli.tables import read_labeled_rows
 
     predictor = load(model)
     rows = read_labeled_rows(predictor, table, target, qid, call)
+    groups = read_groups(table, by)
     with progress("evaluating"):
         from thrifty.report import predictor_facts, render_page, write_page
 
         title = f"{target}, predicted by {model.name}"
         facts = predictor_facts(predictor, rows, title=title, target=target, source=table.name)
-        html = render_page(facts)
+        if card or by:
+            add_card_facts(facts, predictor, {"test": rows}, groups)
+        html, text = render_page(facts), render_card(facts, card)
     write_page(html, output)
+    if card:
+        write_page(text, card)
     if as_json:
-        show_json({**facts, "report": str(output)})
-    else:
-        click.echo(f"On {len(rows)} rows: {facts['headline']}\nreport: {output}")
+        show_json({**facts, "report": str(output), "card": card and str(card)})
+        return
+    click.echo(f"On {len(rows)} rows: {facts['headline']}")
+    show_groups(facts)
+    click.echo(f"report: {output}" + (f"\ncard: {card}" if card else ""))

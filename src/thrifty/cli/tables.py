@@ -30,6 +30,7 @@ __all__ = [
     "read_labeled_rows",
     "read_table",
     "read_training_table",
+    "read_weights",
 ]
 
 CSV_SUFFIXES = (".csv", ".tsv")
@@ -87,6 +88,35 @@ def read_training_table(
     problems += _missing_values(frame, [target, qid, groups])
     raise_all(DataError, str(path), problems)
     return X, *(None if name is None else frame[name].to_numpy() for name in (target, qid, groups))
+
+
+def read_weights(path: Path, column: str) -> NDArray[Any]:
+    """Read the weights of the rows of a table.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, or it has a value that is not a finite number of 0 or more.
+    """
+    import numpy as np
+    import pandas as pd
+
+    frame = read_table(path)
+    if column not in frame.columns:
+        raise DataError(f"{path}: {_no_column(column, frame.columns)}")
+    weight = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64)
+    wrong = ~(np.isfinite(weight) & (weight >= 0))
+    problems = []
+    if wrong.any():
+        row = int(wrong.argmax())
+        problems.append(
+            f"column {column!r}: {frame[column].iloc[row]} in row {row} is not a weight; give a "
+            "finite number of 0 or more"
+        )
+    elif not weight.any():
+        problems.append(f"column {column!r}: every weight is zero; give a row a positive one")
+    raise_all(DataError, str(path), problems)
+    return np.asarray(weight)
 
 
 def read_feature_table(schema: Schema, path: Path, text_columns: Iterable[str] = ()) -> DataFrame:

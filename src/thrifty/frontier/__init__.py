@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from thrifty.frontier.baselines import Baseline
 from thrifty.frontier.blending import blend
 from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
 from thrifty.frontier.choice import affordable, choose
 from thrifty.frontier.comparing import compare
 from thrifty.frontier.comparison import Comparison
 from thrifty.frontier.curve import Curve, CurvePoint, pareto_optimal
-from thrifty.frontier.fit_budget import BudgetFit, TestResult, fit_budget
+from thrifty.frontier.fit_budget import BudgetFit, fit_budget
 from thrifty.frontier.fit_progress import Progress, progress
 from thrifty.frontier.race import LearnerResult
+from thrifty.frontier.results import TestPoint, TestResult, TotalCost
 from thrifty.frontier.tracing import trace
 
 __all__ = [
+    "Baseline",
     "BudgetClassifier",
     "BudgetFit",
     "BudgetRanker",
@@ -23,7 +26,9 @@ __all__ = [
     "CurvePoint",
     "LearnerResult",
     "Progress",
+    "TestPoint",
     "TestResult",
+    "TotalCost",
     "affordable",
     "blend",
     "choose",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -17,7 +17,7 @@ from thrifty.frontier.choice import choose
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.frontier.curve_svg import curve_svg
 from thrifty.frontier.race import LearnerResult, race
-from thrifty.frontier.scoring import find_metric
+from thrifty.frontier.scoring import Metric, find_metric
 from thrifty.frontier.several_budgets import (
     Spending,
     choose_within,
@@ -47,7 +47,7 @@ class BudgetEstimator(PricedEstimator):
         "prices": PRICE_LISTS,
         "budget": [Real, Mapping, None],
         "cap": [Real, Mapping, None],
-        "scoring": [str, None],
+        "scoring": [str, callable, None],
         "learners": [StrOptions({"auto"}), "array-like", Mapping],
         "confidence": [Interval(Real, 0, 1, closed="neither"), None],
         "effort": [StrOptions(set(EFFORTS))],
@@ -61,6 +61,9 @@ class BudgetEstimator(PricedEstimator):
     validation_: ValidationSet
     """The rows that the curve was measured on."""
 
+    metric_: Metric
+    """The metric of `scoring`."""
+
     # The rows on which points are measured in other currencies, if there are several budgets.
     _spending: Spending | None = None
 
@@ -72,7 +75,7 @@ class BudgetEstimator(PricedEstimator):
         prices: PriceList | None = None,
         budget: float | Mapping[str, float] | None = None,
         cap: float | Mapping[str, float] | None = None,
-        scoring: str | None = None,
+        scoring: str | Callable[..., float] | None = None,
         learners: str | Sequence[Any] | Mapping[str, Any] = "auto",
         confidence: float | None = 0.95,
         effort: str = "balanced",
@@ -127,14 +130,17 @@ class BudgetEstimator(PricedEstimator):
         return self._with_point(self._choose(self.frontier_, budget), budget)
 
     def at_quality(self, quality: float) -> Self:
-        """Return a copy that uses the cheapest point with this quality on the validation set.
+        """Return a copy that uses the cheapest point with this quality, without training.
+
+        With the confidence of this estimator, the quality is reached on new data; if the confidence
+        is None, it is reached on the validation set.
 
         Raises
         ------
         BudgetError
-            If no point is that good.
+            If no point is that good; it names the best one, and the quality that can be asked for.
         """
-        return self._with_point(self.frontier_.cheapest(quality), None)
+        return self._with_point(self.frontier_.cheapest(quality, self.confidence), None)
 
     def _fit(self, whole: TrainingSet, validation: Any) -> Self:
         """Race the learners, and choose a point.
@@ -144,7 +150,10 @@ class BudgetEstimator(PricedEstimator):
         """
         budgets = read_amounts(self.budget, whole.prices)
         caps = read_amounts(self.cap, whole.prices, "cap")
-        metric = find_metric(self.scoring, whole.task)
+        scoring = self.scoring
+        if scoring is None and whole.error_costs is not None:
+            scoring = "neg_error_cost"
+        self.metric_ = metric = find_metric(scoring, whole.task)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         learners = self.candidates(whole.task)
         if (one := one_price(whole.prices, budgets, caps)) is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,8 +36,12 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         currencies of the prices, and for the ``"latency"`` if they have delays: all of them hold.
     cap : float or mapping of str to float, optional
         Largest bill of any single example; a mapping likewise.
-    scoring : {"accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"}, optional
-        The metric; accuracy by default.
+    scoring : str or callable, optional
+        The metric: ``"accuracy"`` by default, ``"f1"``, ``"average_precision"``, ``"roc_auc"``,
+        ``"neg_log_loss"`` and others (`thrifty.frontier.scoring`); the name of another scorer of
+        scikit-learn, or a function ``scorer(estimator, X, y)``. For F1, balanced accuracy and
+        others that depend on predicted labels, each point gets the threshold of two classes that is
+        best on the validation set. With costs, minus the mean cost of errors.
     learners : "auto", sequence or mapping of estimators
         The candidates; by default a ladder. They get the prices of this estimator and, where they
         have such a parameter, its cap and its class weights.
@@ -52,6 +56,11 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         Seconds to fit in. The default learner plans with it; others are not started after it.
     class_weight : dict, "balanced" or None
         Weights of the classes, as in scikit-learn.
+    costs : array of shape (K, K) or mapping, optional
+        What errors cost, in the unit of the prices: a matrix ``[true, said]`` in the order of
+        `classes_`, or ``{(true, said): cost}``, or ``{true: {said: cost}}``. Then labels are
+        predicted by least expected cost, and the point with the least mean total is chosen: bills
+        plus costs of errors. See also `fit`.
     random_state : int, RandomState or None
         Splits the rows, and seeds the learners.
 
@@ -86,6 +95,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BudgetEstimator._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "costs": ["array-like", Mapping, None],
     }
 
     def __init__(
@@ -93,18 +103,20 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         prices: PriceList | None = None,
         budget: float | Mapping[str, float] | None = None,
         cap: float | Mapping[str, float] | None = None,
-        scoring: str | None = None,
+        scoring: str | Callable[..., float] | None = None,
         learners: str | Sequence[Any] | Mapping[str, Any] = "auto",
         confidence: float | None = 0.95,
         effort: str = "balanced",
         time_limit: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
+        costs: Any = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(
             prices, budget, cap, scoring, learners, confidence, effort, time_limit, random_state
         )
         self.class_weight = class_weight
+        self.costs = costs
 
     def fit(
         self,
@@ -112,6 +124,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         y: Any,
         sample_weight: Any = None,
         *,
+        costs: Any = None,
         validation: tuple[Any, Any] | None = None,
         groups: Any = None,
     ) -> Self:
@@ -125,6 +138,9 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
             Labels.
         sample_weight : array of shape (n,), optional
             Weights of the rows, in training and in the choice.
+        costs : array of shape (n,), optional
+            What an error on each row costs, in the unit of the prices, instead of costs by class.
+            New rows are decided by the mean costs of the classes.
         validation : (Xv, yv), optional
             Rows to measure the points on, instead of the training rows.
         groups : sequence of shape (n,), optional
@@ -135,7 +151,8 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         BudgetError
             If no point meets budget and cap; it names the cheapest.
         """
-        return self._fit(self._read_training(X, y, sample_weight, groups=groups), validation)
+        whole = self._read_training(X, y, sample_weight, groups=groups, row_costs=costs)
+        return self._fit(whole, validation)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities (n, K) in the order of `classes_`."""
@@ -149,8 +166,10 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
     ----------
     prices, budget, cap, learners, confidence, effort, time_limit, random_state
         As in `BudgetClassifier`.
-    scoring : {"r2", "neg_mean_squared_error"}, optional
-        The metric; R2 by default.
+    scoring : str or callable, optional
+        The metric: ``"r2"`` by default, ``"neg_mean_absolute_error"``,
+        ``"neg_mean_pinball_loss@0.9"`` and others (`thrifty.frontier.scoring`); the name of another
+        scorer of scikit-learn, or a function ``scorer(estimator, X, y)``.
 
     Examples
     --------

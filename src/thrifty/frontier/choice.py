@@ -22,6 +22,8 @@ of area and 0.3 points at the full price; the best raw accuracy is luck, and los
 
 Nothing is sold that is no better than what is free: a point that costs something must have a better
 quality than the best free one, and be ahead of it by a standard error.
+
+Where errors have costs, the point with the least total of bills and costs of errors is taken.
 """
 
 from __future__ import annotations
@@ -90,6 +92,8 @@ def choose(points: Any, budget: float, confidence: float | None = 0.95) -> Any:
         within = affordable(points, budget, confidence)
         if not within:
             raise BudgetError(_unmet(points, budget, confidence))
+        if all(point.totals is not None for point in within):
+            return _least_total(within)
         return _cheapest_of_the_best(within)
     found, budget = list(points), check_budget(budget)
     if not found:
@@ -179,6 +183,16 @@ def _lead(one: CurvePoint, other: CurvePoint) -> float:
     mean, n = float(ahead.mean()), len(ahead)
     error = float(ahead.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
     return mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
+
+
+def _least_total(points: tuple[CurvePoint, ...]) -> CurvePoint:
+    """Return the point with the least mean total of bills and costs of errors, the cheapest one."""
+
+    def total(point: CurvePoint) -> tuple[float, float]:
+        assert point.totals is not None
+        return float(point.totals.mean()), point.bill
+
+    return min(points, key=total)
 
 
 def _unmet(curve: Curve, budget: float, confidence: float | None) -> str:

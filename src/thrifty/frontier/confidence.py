@@ -1,4 +1,4 @@
-"""Upper confidence bounds on a mean bill, from the bills of a validation set.
+"""Confidence bounds from a validation set: upper ones on a mean bill, lower ones on a quality.
 
 Assumptions: the validation rows, or the clusters that they belong to, are exchangeable with new
 rows, and no bill exceeds the ceiling, which a frozen model guarantees. Nothing is assumed about the
@@ -15,6 +15,10 @@ On five simulated distributions of bills, from 1000 rows on, the margin is 20 to
 that of the normal approximation, which guarantees nothing; with 200 rows up to 2.4 times as wide.
 The empirical Bernstein bound (Maurer and Pontil 2009, theorem 4) is 1.5 to 5 times as wide as this
 one and is here for comparison.
+
+A lower bound on a quality is the mirror image: contributions between 0 and 1 are bounded from below
+as what they lack to 1 is from above. For shares there is an exact bound, and for contributions
+without limits Student's, which holds approximately.
 """
 
 from __future__ import annotations
@@ -23,8 +27,18 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv, stdtrit
 
-__all__ = ["bernstein_bound", "check_confidence", "keeps", "observations", "upper_bound"]
+__all__ = [
+    "bernstein_bound",
+    "check_confidence",
+    "keeps",
+    "lower_bound",
+    "observations",
+    "share_bound",
+    "student_bound",
+    "upper_bound",
+]
 
 Floats = NDArray[np.float64]
 # Largest share of the wealth staked on one row: with all of it, one expensive row could end
@@ -77,6 +91,46 @@ def keeps(bills: Floats, budget: float, confidence: float, ceiling: float) -> bo
         return True
     x, stakes = _bets(bills, confidence, ceiling)
     return budget > 0 and _is_rejected(x, stakes, budget / ceiling, confidence)
+
+
+def lower_bound(gains: Floats, confidence: float) -> float:
+    """Return a bound that the mean falls below with probability at most ``1 - confidence``.
+
+    Parameters
+    ----------
+    gains : array of shape (n,)
+        Contributions between 0 and 1 of rows that were not trained on.
+    confidence : float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.frontier.confidence import lower_bound, share_bound
+    >>> hits = np.where(np.arange(400) % 5 == 0, 0.0, 1.0)  # 80 %
+    >>> round(lower_bound(hits, 0.95), 3), round(share_bound(320, 400, 0.95), 3)
+    (0.75, 0.764)
+    """
+    return 1.0 - upper_bound(1.0 - gains, confidence, ceiling=1.0)
+
+
+def share_bound(hits: int, n: int, confidence: float) -> float:
+    """Return the exact lower bound on a share, of which `hits` in `n` were seen.
+
+    It is that of Clopper and Pearson (1934).
+    """
+    check_confidence(confidence)
+    return float(betaincinv(hits, n - hits + 1, 1 - confidence)) if hits else 0.0
+
+
+def student_bound(gains: Floats, confidence: float) -> float:
+    """Return Student's lower bound on a mean: approximate, and minus infinity for one row."""
+    check_confidence(confidence)
+    n = len(gains)
+    if n < 2:
+        return -math.inf
+    quantile = float(stdtrit(n - 1, confidence))
+    return float(gains.mean()) - quantile * float(gains.std(ddof=1)) / math.sqrt(n)
 
 
 def bernstein_bound(bills: Floats, confidence: float, ceiling: float) -> float:

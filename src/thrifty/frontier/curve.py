@@ -119,6 +119,9 @@ class CurvePoint:
         Contribution of each validation row (in a ranking, of each query) to the quality.
     neg_brier : array of shape (n,), optional
         For accuracy, the negative Brier score of each row.
+    totals : array of shape (n,), optional
+        Where errors have costs, the total cost of each row: its bill, plus half of what its answer
+        costs, plus half of what it was expected to cost.
     training_bill : (float, float), optional
         Mean and standard deviation of the bill on some training rows: what is known about the
         bill before the validation set is used.
@@ -136,6 +139,7 @@ class CurvePoint:
     gains: NDArray[np.float64]
     neg_brier: NDArray[np.float64] | None = None
     training_bill: tuple[float, float] | None = None
+    totals: NDArray[np.float64] | None = None
 
     @property
     def name(self) -> str:
@@ -313,22 +317,27 @@ class Curve:
 
         return choose(self, budget, confidence)
 
-    def cheapest(self, quality: float) -> CurvePoint:
-        """Return the cheapest point with at least this quality on the validation set.
+    def cheapest(self, quality: float, confidence: float | None = None) -> CurvePoint:
+        """Return the cheapest point with at least this quality.
+
+        Parameters
+        ----------
+        quality : float
+        confidence : float, optional
+            Probability that the point reaches the quality on new data, see
+            `thrifty.frontier.quality_target`. By default the quality on the validation set is taken
+            as it is.
 
         Raises
         ------
         BudgetError
             If there is none; it names the best point and its quality.
         """
-        for point in self.frontier:
-            if point.quality >= quality:
-                return point
-        best = self.frontier[-1]
-        raise BudgetError(
-            f"no point reaches {self.scoring} {quality:.6g}; the best, {best.name}, has "
-            f"{best.quality:.6g} at a mean bill of {money(best.bill, self.unit)}"
-        )
+        from thrifty.frontier import quality_target  # which knows curves
+
+        if confidence is None:
+            return quality_target.cheapest_on_validation_rows(self, quality)
+        return quality_target.cheapest_with_confidence(self, quality, confidence)
 
     def area(self, scale: str = "log", low: float = 0.02, high: float = 1.0) -> float:
         """Return the mean quality over the budgets from `low` to `high`, shares of the full price.

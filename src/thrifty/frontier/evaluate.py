@@ -87,8 +87,15 @@ def _measure_point(
 ) -> CurvePoint:
     """Measure one point from its scores and bills on the validation set."""
     scores, bills = outputs
-    found = metric.measure(scores, validation, level)
-    neg_brier = None
+    predictor = point.model
+    decision = metric.tune(scores, validation)
+    if decision is not None and predictor.classes is not None:
+        predictor = predictor.replace(decision=decision)
+    found = metric.measure(scores, validation, level, predictor.decision)
+    neg_brier = totals = None
+    if validation.error_costs is not None:
+        totals = bills + validation.error_costs.loss(scores, validation.y)
+        totals = totals * validation.weights / validation.weights.mean()
     if metric.name == "accuracy":
         member = (validation.y[:, np.newaxis] == np.arange(scores.shape[1])).astype(np.float64)
         neg_brier = np.asarray(-((scores - member) ** 2).sum(axis=1))
@@ -99,11 +106,11 @@ def _measure_point(
         passes = [] if point.passes is None else point.passes()
         with np.errstate(over="ignore", invalid="ignore"):
             evidence = Evidence.of(validation.y, validation.weight, scores, bills, passes)
-    ceiling = point.model.ceiling
+    ceiling = predictor.ceiling
     return CurvePoint(
         learner=learner,
         knob=point.knob,
-        model=point.model.replace(evidence=evidence if evidence and evidence.is_sound else None),
+        model=predictor.replace(evidence=evidence if evidence and evidence.is_sound else None),
         bill=float(bills.mean()),
         quality=found.value,
         bills=bills,
@@ -112,6 +119,7 @@ def _measure_point(
         ceiling=ceiling,
         gains=found.gains,
         neg_brier=neg_brier,
+        totals=totals,
     )
 
 

@@ -9,26 +9,42 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from thrifty.bundle import Predictor
 from thrifty.errors import DataError
-from thrifty.frontier.baselines import Baseline, baselines
+from thrifty.frontier.baselines import Baseline, PlainModels
 from thrifty.frontier.budget_base import BudgetEstimator
 from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
 from thrifty.frontier.curve import Curve, CurvePoint
-from thrifty.frontier.scoring import find_metric
+from thrifty.frontier.results import (
+    MeasuredOutputs,
+    TestPoint,
+    TestResult,
+    TotalCost,
+    constant_outputs,
+    measure_points,
+)
+from thrifty.frontier.scoring import Metric
 from thrifty.frontier.splits import split_three
 from thrifty.frontier.tasks import LEARNERS, guess_task
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.point import ValidationOutputs
 from thrifty.learn.targets import queries
 
-__all__ = ["BudgetFit", "TestResult", "ThreeSets", "fit_budget", "split_table"]
+__all__ = [
+    "BudgetFit",
+    "TestPoint",
+    "TestResult",
+    "ThreeSets",
+    "TotalCost",
+    "fit_budget",
+    "split_table",
+]
 
 # Share of the rows for the validation set, and again for the test set.
 SHARE = 0.2
@@ -91,16 +107,6 @@ class ThreeSets:
         return ThreeSets(train, evidence, self.test, cross_fitted=True)
 
 
-@dataclass(frozen=True)
-class TestResult:
-    """Mean bill and quality of a predictor on the test set."""
-
-    __test__ = False  # not a test class, whatever pytest may think
-
-    bill: float
-    quality: float
-
-
 @dataclass(frozen=True, eq=False)
 class BudgetFit:
     """What `fit_budget` found.
@@ -117,8 +123,16 @@ class BudgetFit:
         The chosen model, with its provenance.
     test_result : TestResult
         Its bill and quality on the test set.
+    test_points : tuple of TestPoint
+        The frontier of the curve and the constant, measured on the test set, cheapest first.
+    constant : Baseline
+        The model that buys nothing and predicts the same for every row.
+    constant_validation : TestResult
+        The same on the validation set.
     baselines : tuple of Baseline
-        Bills and qualities on the test set of what one would do without Thrifty.
+        What one would do without Thrifty, measured on the test set.
+    same_answer : str or None
+        The answer of the chosen model, if it is the same for all test rows.
     sets : ThreeSets
         The training, validation and test sets.
     target_quality : float or None
@@ -127,6 +141,8 @@ class BudgetFit:
         Seed of the split.
     data : str
         SHA-256 of the table and target as they were read.
+    total : TotalCost or None
+        Where errors have costs, mean bill and mean cost of errors on the test set.
     """
 
     task: str
@@ -134,11 +150,16 @@ class BudgetFit:
     estimator: BudgetEstimator
     predictor: Predictor
     test_result: TestResult
+    test_points: tuple[TestPoint, ...]
+    constant: Baseline
+    constant_validation: TestResult
     baselines: tuple[Baseline, ...]
+    same_answer: str | None
     sets: ThreeSets
     target_quality: float | None
     seed: int
     data: str
+    total: TotalCost | None = None
 
     @property
     def curve(self) -> Curve:
@@ -155,6 +176,16 @@ class BudgetFit:
         """The test set."""
         return self.sets.test
 
+    @property
+    def by_total(self) -> bool:
+        """Whether totals of features and errors are to be compared, as a total was minimized."""
+        return self.total is not None and self.target_quality is None
+
+    def verdict(self, baseline: Baseline) -> str:
+        """Return how a baseline compares with the chosen model; see `Baseline.verdict`."""
+        limits = self.estimator.main_budget, self.estimator.main_cap
+        return baseline.verdict(self.test_result, *limits, by_total=self.by_total)
+
 
 def fit_budget(
     X: Any,
@@ -163,6 +194,8 @@ def fit_budget(
     task: str | None = None,
     qid: Any = None,
     groups: Any = None,
+    sample_weight: Any = None,
+    costs: Any = None,
     target_quality: float | None = None,
     share: float = SHARE,
     random_state: int = 0,
@@ -182,8 +215,13 @@ def fit_budget(
         Query of each row, for ranking.
     groups : sequence of shape (n,), optional
         Rows of one group stay together in the split.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    costs : matrix, mapping or array of shape (n,), optional
+        What errors cost, by class as in `BudgetClassifier`, or for each row as in its `fit`.
     target_quality : float, optional
-        In place of a budget: choose the cheapest predictor with at least this quality.
+        In place of a budget: choose the cheapest predictor with at least this quality, with the
+        confidence of `settings` (0.95 by default).
     share : float
         Share of the rows for the test set, and again for the validation set if there is one.
     random_state : int
@@ -197,7 +235,7 @@ def fit_budget(
     DataError
         If table, target or prices cannot be used; they are checked before any training.
     BudgetError
-        If no predictor meets the budget.
+        If no predictor meets the budget or reaches the quality.
 
     Examples
     --------
@@ -209,16 +247,19 @@ def fit_budget(
     >>> found = fit_budget(X, y, prices=Prices([1.0, 50.0]), budget=10, cap=10)
     >>> found.task, found.curve.scoring, found.test_result.bill
     ('regression', 'r2', 1.0)
-    >>> found.baselines[0].bill  # plain boosting that fetches every feature
-    51.0
+    >>> low, high = found.test_result.quality_interval
+    >>> bool(low < found.test_result.quality < high)
+    True
+    >>> found.baselines[1].name, found.baselines[1].bill
+    ('plain forest on all features', 51.0)
     """
     if isinstance(X, TrainingSet):
-        name, whole = X.task, X
+        name, whole = X.task, X.with_costs(costs)
         if groups is not None:
             whole = replace(whole, clusters=queries(groups, len(whole), "groups"))
     else:
         name = task or guess_task(np.asarray(y), None if qid is None else np.asarray(qid))
-        whole = _read(name, X, y, qid, groups, settings.get("prices"))
+        whole = _read(name, X, y, qid, groups, settings.get("prices"), sample_weight, costs)
     estimator: Any = ESTIMATORS[name](random_state=random_state, **settings)
     parts = split_table(whole, share, random_state)
     sets = parts
@@ -231,27 +272,70 @@ def fit_budget(
         raise DataError(f"the {len(sets.train)} training rows: {error}") from error
     if target_quality is not None:
         estimator = estimator.at_quality(target_quality)
-    metric = find_metric(estimator.frontier_.scoring, name)
-    test = parts.test.encode_by(estimator.point_.model.schema)
-    outputs = ValidationOutputs.of(estimator.point_.model, test.X)
-    result = TestResult(float(outputs.bills.mean()), metric.value(outputs.scores, test))
-    budget = estimator.main_budget
-    spendable = estimator.point_.bill if budget is None else budget
-    sets = replace(sets, test=test)
-    plain = LEARNERS[name]["greedy-miser"](random_state=random_state)
+    metric = estimator.metric_
+    point = estimator.point_
+    test = parts.test.encode_by(point.model.schema)
+    outputs = ValidationOutputs.of(point.model, test.X)
+    chosen = MeasuredOutputs.of(outputs, test, metric, point.ceiling, point.model.decision)
+    constant, on_validation = (
+        MeasuredOutputs.of(constant_outputs(sets.train, len(rows)), rows, metric, 0.0)
+        for rows in (test, sets.validation)
+    )
     data = _digest(whole)
     return BudgetFit(
         task=name,
         guessed=task is None,
         estimator=estimator,
-        predictor=_with_provenance(estimator, name, result, data, random_state, sets.sizes),
-        test_result=result,
-        baselines=tuple(baselines(plain, whole.prices, *parts.all, metric, spendable)),
-        sets=sets,
+        predictor=_with_provenance(estimator, name, chosen.result, data, random_state, sets.sizes),
+        test_result=chosen.result,
+        test_points=measure_points(
+            estimator.frontier_.frontier, point, constant.result, test, metric
+        ),
+        constant=Baseline.compare("constant", (), 0.0, constant, chosen, test.clusters),
+        constant_validation=on_validation.result,
+        baselines=tuple(_baselines(whole, parts, chosen, metric, estimator, random_state)),
+        same_answer=_same_answer(point.model, test),
+        sets=replace(sets, test=test),
         target_quality=target_quality,
         seed=random_state,
         data=data,
+        total=chosen.total,
     )
+
+
+def _baselines(
+    whole: TrainingSet,
+    parts: ThreeSets,
+    chosen: MeasuredOutputs,
+    metric: Metric,
+    estimator: BudgetEstimator,
+    seed: int,
+) -> Iterator[Baseline]:
+    """Train what one would do without Thrifty, and compare it with the chosen model."""
+    positions = parts.test.positions
+    train = whole.sample(np.setdiff1d(np.arange(len(whole)), positions))
+    test = whole.hold_out(positions, train.schema)
+    learner = LEARNERS[whole.task]["greedy-miser"](random_state=seed)
+    budget, cap = estimator.main_budget, estimator.main_cap
+    spendable = estimator.point_.bill if budget is None else budget
+    if cap is not None:  # every row pays for all of a fixed set of features
+        spendable = min(spendable, cap)
+    names = [str(name) for name in whole.schema.names]
+    plain = PlainModels(
+        learner, whole.prices, parts.train, parts.validation, train, test, metric, seed
+    )
+    for model in plain.within(spendable):
+        measured = MeasuredOutputs.of(model.outputs, test, metric, model.ceiling, model.decision)
+        columns = tuple(names[j] for j in model.columns)
+        yield Baseline.compare(model.name, columns, model.ceiling, measured, chosen, test.clusters)
+
+
+def _same_answer(model: Predictor, test: ValidationSet) -> str | None:
+    """Return the answer of a model, if it is the same for all test rows."""
+    answers = model.predict(test.table)
+    if np.any(answers != answers[0]):
+        return None
+    return f"{answers[0]:.4g}" if test.classes is None else str(answers[0])
 
 
 def split_table(whole: TrainingSet, share: float = SHARE, random_state: int = 0) -> ThreeSets:
@@ -262,7 +346,16 @@ def split_table(whole: TrainingSet, share: float = SHARE, random_state: int = 0)
     return ThreeSets(train, validation, test)
 
 
-def _read(task: str, X: Any, y: Any, qid: Any, groups: Any, prices: Any) -> TrainingSet:
+def _read(
+    task: str,
+    X: Any,
+    y: Any,
+    qid: Any,
+    groups: Any,
+    prices: Any,
+    sample_weight: Any,
+    costs: Any,
+) -> TrainingSet:
     """Read the whole table, so that errors name the rows as the user knows them."""
     if task not in LEARNERS:
         raise DataError(f"task: {task!r} is not one of {', '.join(LEARNERS)}")
@@ -271,7 +364,11 @@ def _read(task: str, X: Any, y: Any, qid: Any, groups: Any, prices: Any) -> Trai
     if qid is not None and task != "ranking":
         raise DataError(f"qid: {task} has no queries; leave it out, or choose ranking")
     try:
-        return TrainingSet.read(task, X, y, prices, qid=qid, groups=groups)
+        by_row = costs is not None and not isinstance(costs, Mapping) and np.ndim(costs) == 1
+        whole = TrainingSet.read(
+            task, X, y, prices, sample_weight, qid, groups, costs if by_row else None
+        )
+        return whole if by_row else whole.with_costs(costs)
     except DataError:
         raise
     except (TypeError, ValueError) as error:  # fractions or mixed types as labels
@@ -305,7 +402,7 @@ def _with_provenance(
         "rows": sizes,
         "data": data,
         "metric": estimator.frontier_.scoring,
-        "held_out": asdict(result),
+        "held_out": {"bill": result.bill, "quality": result.quality},
     }
     provenance = {**(model.provenance or {}), **origin}
     return model.replace(provenance=provenance)

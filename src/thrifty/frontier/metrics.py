@@ -14,13 +14,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.metrics import log_loss, mean_squared_error, r2_score, roc_auc_score
+from sklearn.metrics import (
+    average_precision_score,
+    log_loss,
+    mean_squared_error,
+    r2_score,
+    roc_auc_score,
+)
 
 from thrifty.errors import DataError
 from thrifty.learn.ndcg import dcg
 
 __all__ = [
+    "absolute_gains",
+    "average_precision",
     "balanced_gains",
+    "brier_gains",
+    "cost_gains",
     "error_gains",
     "hits",
     "leading_run",
@@ -28,11 +38,15 @@ __all__ = [
     "ndcg_gains",
     "neg_log_loss",
     "neg_mean_squared_error",
+    "neg_root_mean_squared_error",
+    "pinball_gains",
     "precision",
+    "precision_gains",
     "r2",
     "r2_gains",
     "roc_auc",
     "roc_gains",
+    "root_gains",
 ]
 
 Floats = NDArray[np.float64]
@@ -54,6 +68,11 @@ def balanced_gains(y: Codes, predicted: Codes) -> Floats:
     recall = np.bincount(code, right) / rows
     influence = (right - recall[code]) / (rows[code] * len(classes))
     return np.asarray(recall.mean() + len(right) * influence)
+
+
+def cost_gains(y: Codes, costs: Floats) -> Floats:
+    """Return minus what the answer of each row costs."""
+    return -costs
 
 
 # --- probabilities -----------------------------------------------------------
@@ -99,6 +118,43 @@ def _delong(positive: NDArray[np.bool_], score: Floats) -> Floats:
     return np.asarray(area + n * (right - area) / np.where(positive, p, n - p))
 
 
+def average_precision(y: Codes, proba: Floats) -> float:
+    """Return the mean precision over the recalls; for more than two classes, of one-vs-rest."""
+    return float(np.mean([average_precision_score(*pair) for pair in _one_vs_rest(y, proba)]))
+
+
+def precision_gains(y: Codes, proba: Floats) -> Floats:
+    """Return the average precision plus the influence of each row on it."""
+    return np.asarray(np.mean([_precision_of(*pair) for pair in _one_vs_rest(y, proba)], axis=0))
+
+
+def _precision_of(positive: NDArray[np.bool_], score: Floats) -> Floats:
+    """Return the contributions to the average precision of one class against the rest, (n,).
+
+    It is the mean, over the positive rows, of the share of positive rows among those with at least
+    the same score. A row counts as one of the positive rows, and in the shares of all rows that it
+    is not ranked below.
+    """
+    n, n_positive = len(score), int(positive.sum())
+    _, rank = np.unique(score, return_inverse=True)
+    above = np.cumsum(np.bincount(rank)[::-1])[::-1]
+    hits = np.cumsum(np.bincount(rank, positive)[::-1])[::-1]
+    share, weight = hits / above, np.bincount(rank, positive) / n_positive
+    value = float(weight @ share)
+    # What a positive row, and any row, changes in the shares of the scores up to its own.
+    gained = np.cumsum(weight * n / above)[rank]
+    lost = np.cumsum(weight * share * n / above)[rank]
+    influence = positive * (n / n_positive) * (share[rank] - value) + positive * gained - lost
+    return np.asarray(value + influence - influence.mean())
+
+
+def brier_gains(y: Codes, proba: Floats) -> Floats:
+    """Return minus the squared error of the probabilities; for two classes, of one of them."""
+    member = y[:, np.newaxis] == np.arange(proba.shape[1])
+    squares = ((proba - member) ** 2).sum(axis=1)
+    return np.asarray(-squares / 2 if proba.shape[1] == 2 else -squares)
+
+
 # --- values ------------------------------------------------------------------
 
 
@@ -110,6 +166,39 @@ def neg_mean_squared_error(y: Floats, values: Floats) -> float:
 def error_gains(y: Floats, values: Floats) -> Floats:
     """Return minus the squared error of each row."""
     return np.asarray(-((y - values) ** 2))
+
+
+def neg_root_mean_squared_error(y: Floats, values: Floats) -> float:
+    """Return minus the root of the mean squared error."""
+    return -float(np.sqrt(mean_squared_error(y, values)))
+
+
+def root_gains(y: Floats, values: Floats) -> Floats:
+    """Return minus the root of the mean squared error plus the influence of each row on it."""
+    squares = (y - values) ** 2
+    root = float(np.sqrt(squares.mean()))
+    if root == 0:
+        return np.zeros(len(y))
+    return np.asarray(-root - (squares - squares.mean()) / (2 * root))
+
+
+def absolute_gains(y: Floats, values: Floats) -> Floats:
+    """Return minus the absolute error of each row."""
+    return np.asarray(-np.abs(y - values))
+
+
+def pinball_gains(y: Floats, values: Floats, quantile: float) -> Floats:
+    """Return minus the pinball loss of each row: too low costs `quantile`, too high the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.frontier.metrics import pinball_gains
+    >>> pinball_gains(np.array([10.0, 10.0]), np.array([8.0, 12.0]), quantile=0.75)
+    array([-1.5, -0.5])
+    """
+    error = y - values
+    return np.asarray(-np.maximum(quantile * error, (quantile - 1) * error))
 
 
 def r2(y: Floats, values: Floats) -> float:

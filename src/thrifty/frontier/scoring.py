@@ -1,19 +1,34 @@
 """Scoring: how good a model is on some rows, larger is better, and how certain that is.
 
-| name                    | task           | what it is                                            |
-|-------------------------|----------------|-------------------------------------------------------|
-| accuracy                | classification | share of correct labels                               |
-| balanced_accuracy       | classification | mean recall of the classes that occur in the rows     |
-| neg_log_loss            | classification | mean log-probability of the true class                |
-| roc_auc                 | classification | area under the ROC curve; the mean of one-vs-rest     |
-|                         |                | for more than two classes                             |
-| r2                      | regression     | share of explained variance                           |
-| neg_mean_squared_error  | regression     | minus the mean squared error                          |
-| ndcg@K                  | ranking        | normalized discounted gain (Xu 2014, eq. 2.20)        |
-| precision@K             | ranking        | share of relevant rows among the first K (Xu 2014,    |
-|                         |                | Kusner et al. 2014)                                   |
-| ap@K                    | ranking        | share of the first K before the first irrelevant row: |
-|                         |                | "Average Precision@5" of Nan et al. 2015, sec. 3      |
+| name                        | task           | what it is                                        |
+|-----------------------------|----------------|---------------------------------------------------|
+| accuracy                    | classification | share of correct labels                           |
+| balanced_accuracy           | classification | mean recall of the classes that occur in the rows |
+| f1, precision, recall       | classification | those of the second of two classes; the mean over |
+|                             |                | the classes if there are more                     |
+| matthews_corrcoef           | classification | correlation of true and predicted classes         |
+| neg_log_loss                | classification | mean log-probability of the true class            |
+| neg_brier_score             | classification | minus the mean squared error of the probabilities |
+| roc_auc                     | classification | area under the ROC curve; the mean of one-vs-rest |
+|                             |                | for more than two classes                         |
+| average_precision           | classification | mean precision over the recalls, likewise         |
+| neg_error_cost              | classification | minus the mean cost of errors; needs `costs`      |
+| r2                          | regression     | share of explained variance                       |
+| neg_mean_squared_error      | regression     | minus the mean squared error                      |
+| neg_root_mean_squared_error | regression     | minus its root                                    |
+| neg_mean_absolute_error     | regression     | minus the mean absolute error                     |
+| neg_mean_pinball_loss@Q     | regression     | minus the pinball loss of a quantile such as 0.9  |
+| ndcg@K                      | ranking        | normalized discounted gain (Xu 2014, eq. 2.20)    |
+| precision@K                 | ranking        | share of relevant rows among the first K          |
+|                             |                | (Xu 2014, Kusner et al. 2014)                     |
+| ap@K                        | ranking        | share of the first K before the first irrelevant  |
+|                             |                | row: "Average Precision@5" of Nan et al. 2015     |
+
+Other names are those of scikit-learn's scorers, and any function ``scorer(estimator, X, y)`` will
+do (`thrifty.frontier.scorers`). Where a metric of labels has a threshold that suits it better than
+one half, the model gets that threshold (`thrifty.frontier.thresholds`): F1, balanced accuracy,
+Matthews correlation and scorers of labels, for two classes. Precision and recall alone would be
+best at an extreme, so they leave it at one half.
 
 A row is relevant if its grade is above 0. A query without a relevant row does not count in ndcg
 (no order of it is better), and counts 0 in precision and ap, which the papers average over all
@@ -34,14 +49,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
+from thrifty.bundle import Decision
 from thrifty.errors import DataError
-from thrifty.frontier import metrics
+from thrifty.frontier import answers, confusion, metrics
+from thrifty.frontier.scorers import ScorerOnArrays, named_scorer
+from thrifty.frontier.thresholds import best_threshold, candidate_thresholds, pick
 from thrifty.learn.dataset import ValidationSet
 
 __all__ = ["Measurement", "Metric", "find_metric"]
 
 Floats = NDArray[np.float64]
 TASKS = ("classification", "regression", "ranking")
+# A scorer is called once for each threshold that is tried.
+SCORER_THRESHOLDS = 24
 
 
 class Measurement(NamedTuple):
@@ -63,7 +83,7 @@ class Metric:
     Parameters
     ----------
     name : str
-        scikit-learn's name, or ``"ndcg@K"``, ``"precision@K"``, ``"ap@K"``.
+        scikit-learn's name, or one of those in the table above.
     task : str
         The task that it fits.
     needs_proba : bool
@@ -92,18 +112,45 @@ class Metric:
     task: str
     needs_proba: bool
     span: tuple[float, float]
-    _outputs: Callable[[Floats, ValidationSet], NDArray[Any]]
+    _outputs: Callable[[Floats, ValidationSet, Decision | None], Any]
     _gains: Callable[..., Floats]
     _value: Callable[..., float] | None = None
     _wilson_by_class: bool | None = None
+    _tune: Callable[[Floats, ValidationSet], Decision | None] | None = None
 
-    def value(self, scores: Floats, data: ValidationSet) -> float:
-        """Return the value of the metric for the scores of a model on some rows."""
-        outputs = self._outputs_for(scores, data)
+    def value(self, scores: Floats, data: ValidationSet, decision: Decision | None = None) -> float:
+        """Return the value of the metric for the scores of a model on some rows.
+
+        Labels are predicted by the decision, else by the costs of errors of the rows if they have
+        any, else they are the most probable classes.
+        """
+        outputs = self._outputs_for(scores, data, decision)
         found = (self._value or self._gains)(data.y, outputs, *self._queries(data))
         return float(np.mean(found))
 
-    def measure(self, scores: Floats, data: ValidationSet, level: float = 0.95) -> Measurement:
+    def has_threshold(self, data: ValidationSet) -> bool:
+        """Return whether `tune` chooses a threshold: for two classes whose errors have no costs."""
+        two_classes = data.classes is not None and len(data.classes) == 2
+        return self._tune is not None and two_classes and data.error_costs is None
+
+    def tune(self, scores: Floats, data: ValidationSet) -> Decision | None:
+        """Return the decision by which labels are best on some rows; None for the most probable.
+
+        Costs of errors decide where there are any. Otherwise there is a threshold to choose if
+        there are two classes, and the metric depends on it.
+        """
+        if data.error_costs is not None:
+            return data.error_costs.decision
+        two_classes = scores.ndim == 2 and scores.shape[1] == 2 and len(data) and data.y.max() < 2
+        return self._tune(scores, data) if self._tune is not None and two_classes else None
+
+    def measure(
+        self,
+        scores: Floats,
+        data: ValidationSet,
+        level: float = 0.95,
+        decision: Decision | None = None,
+    ) -> Measurement:
         """Measure the scores of a model on some rows.
 
         The interval is Wilson's for the accuracy, the combined intervals of the recalls for the
@@ -118,10 +165,12 @@ class Metric:
         data : ValidationSet
         level : float
             Confidence level of the interval.
+        decision : Decision, optional
+            How labels are predicted, as in `value`.
         """
         if not 0 < level < 1:
             raise ValueError(f"level: {level!r} is not between 0 and 1")
-        outputs, queries = self._outputs_for(scores, data), self._queries(data)
+        outputs, queries = self._outputs_for(scores, data, decision), self._queries(data)
         gains = self._gains(data.y, outputs, *queries)
         value = float(gains.mean())
         if self._value is not None:
@@ -131,12 +180,14 @@ class Metric:
         else:
             strata = data.y if self._wilson_by_class else np.zeros(len(data), dtype=np.int64)
             low, high = _wilson(value, metrics.hits(data.y, outputs), strata, level)
+        if not math.isfinite(low + high):  # one observation
+            low, high = -math.inf, math.inf
         return Measurement(value, max(low, self.span[0]), min(high, self.span[1]), gains)
 
-    def _outputs_for(self, scores: Floats, data: ValidationSet) -> NDArray[Any]:
+    def _outputs_for(self, scores: Floats, data: ValidationSet, decision: Decision | None) -> Any:
         if not len(data):
             raise DataError(f"{self.name}: there are no rows to measure on")
-        return self._outputs(scores, data)
+        return self._outputs(scores, data, decision)
 
     def _queries(self, data: ValidationSet) -> tuple[NDArray[np.int64], ...]:
         if self.task != "ranking":
@@ -145,13 +196,14 @@ class Metric:
         return (data.query,)
 
 
-def find_metric(scoring: str | None, task: str) -> Metric:
-    """Return a metric by name.
+def find_metric(scoring: str | Callable[..., float] | None, task: str) -> Metric:
+    """Return a metric by name, or make one of a scorer.
 
     Parameters
     ----------
-    scoring : str or None
-        Its name; by default accuracy, r2 or ndcg@5, depending on the task.
+    scoring : str, callable or None
+        Its name; by default accuracy, r2 or ndcg@5, depending on the task. Or a scorer as
+        scikit-learn's `make_scorer` returns it: ``scorer(estimator, X, y)``, larger is better.
     task : {"classification", "regression", "ranking"}
 
     Raises
@@ -168,81 +220,31 @@ def find_metric(scoring: str | None, task: str) -> Metric:
     Traceback (most recent call last):
     ...
     thrifty.errors.DataError: scoring: 'acuracy' is not known, did you mean 'accuracy'? For
-    classification: accuracy, balanced_accuracy, neg_log_loss, roc_auc
+    classification: accuracy, balanced_accuracy, f1, precision, recall, matthews_corrcoef,
+    neg_log_loss, neg_brier_score, roc_auc, average_precision, neg_error_cost, or a scorer of
+    scikit-learn
     """
     if task not in TASKS:
         raise DataError(f"task: {task!r} is not one of {', '.join(TASKS)}")
     fitting = [name for name, known in METRICS.items() if known.task == task]
-    choices = f"For {task}: {', '.join(name.replace('@5', '@K') for name in fitting)}"
-    name = fitting[0] if scoring is None else scoring
-    ranked = re.fullmatch(r"(ndcg|precision|ap)@([1-9][0-9]{0,5})", str(name))
-    found = _ranking(ranked[1], int(ranked[2])) if ranked else METRICS.get(str(name))
+    listed = ", ".join(name.replace("@5", "@K").replace("@0.5", "@Q") for name in fitting)
+    scorers = "" if task == "ranking" else ", or a scorer of scikit-learn"
+    choices = f"For {task}: {listed}{scorers}"
+    if callable(scoring):
+        if task == "ranking":
+            raise DataError(f"scoring: a ranking has no scorers of scikit-learn. {choices}")
+        return _scorer(getattr(scoring, "__name__", type(scoring).__name__), task, scoring)
+    name = fitting[0] if scoring is None else str(scoring)
+    found = METRICS.get(name) or _with_number(name)
+    if found is None and task != "ranking" and (scorer := named_scorer(name)) is not None:
+        found = _scorer(name, task, scorer)
     if found is None:
-        near = difflib.get_close_matches(str(name), METRICS, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(name, METRICS, n=1, cutoff=0.5)
         hint = f", did you mean {near[0]!r}?" if near else "."
         raise DataError(f"scoring: {scoring!r} is not known{hint} {choices}")
     if found.task != task:
         raise DataError(f"scoring: {found.name!r} is for {found.task}. {choices}")
     return found
-
-
-# --- what a metric compares with the target ----------------------------------
-
-
-def _predicted_classes(scores: Floats, data: ValidationSet) -> NDArray[np.int64]:
-    """Return the class codes of the largest probabilities."""
-    if scores.ndim == 1:
-        raise DataError("scoring: this model predicts values, not classes; use r2")
-    return np.asarray(scores.argmax(axis=1))
-
-
-def _probabilities(scores: Floats, data: ValidationSet) -> Floats:
-    """Return probabilities within [0, 1]; DataError for labels that the model does not know."""
-    if scores.ndim == 1:
-        raise DataError("scoring: this model predicts values, not classes; use r2")
-    assert data.classes is not None
-    unknown = np.unique(data.labels[data.y >= scores.shape[1]]).tolist()
-    if unknown:
-        raise DataError(
-            f"target: {unknown[:5]} are not classes of the model "
-            f"{data.classes[: scores.shape[1]].tolist()[:20]}, so they have no probability; "
-            "drop these rows"
-        )
-    # Averages over trees may exceed 1 by the last bit.
-    return np.clip(scores, 0.0, 1.0)
-
-
-def _probabilities_of_all(scores: Floats, data: ValidationSet) -> Floats:
-    """Return probabilities; DataError if a class has no row."""
-    proba = _probabilities(scores, data)
-    assert data.classes is not None
-    absent = np.setdiff1d(np.arange(scores.shape[1]), data.y)
-    if len(absent):
-        raise DataError(
-            f"roc_auc: no row is of class {data.classes[absent].tolist()[:5]}, so it cannot be "
-            "compared with the rest; give more rows, or use neg_log_loss"
-        )
-    return proba
-
-
-def _values(scores: Floats, data: ValidationSet) -> Floats:
-    """Return the values of a regression model as they are."""
-    if scores.ndim == 2:
-        raise DataError("scoring: this model predicts classes, not values; use accuracy")
-    return scores
-
-
-def _ranking_scores(scores: Floats, data: ValidationSet) -> Floats:
-    """Return scores to rank by; classes that are numbers are ranked by their expected value."""
-    if not data.y.any():
-        raise DataError("target: no row is relevant (every grade is 0), so no order is better")
-    if scores.ndim == 1:
-        return scores
-    assert data.classes is not None
-    if data.classes.dtype.kind not in "biuf":
-        labels = data.classes.tolist()
-        raise DataError(f"scoring: the classes {labels} are not grades, so they cannot be ranked")
-    return np.asarray(scores @ data.classes[: scores.shape[1]].astype(np.float64))
 
 
 # --- intervals ---------------------------------------------------------------
@@ -289,24 +291,116 @@ def _ranking(name: str, first: int) -> Metric:
         "ap": metrics.leading_run,
     }[name]
     gains = partial(each, first=first)
-    return Metric(f"{name}@{first}", "ranking", False, (0.0, 1.0), _ranking_scores, gains)
+    return Metric(f"{name}@{first}", "ranking", False, (0.0, 1.0), answers.ranking_scores, gains)
+
+
+def _with_number(name: str) -> Metric | None:
+    """Return the metric with a number of ranks, or a quantile, in its name; None if it is none."""
+    if found := re.fullmatch(r"(ndcg|precision|ap)@([1-9][0-9]{0,5})", name):
+        return _ranking(found[1], int(found[2]))
+    if found := re.fullmatch(r"neg_mean_pinball_loss@(0?\.[0-9]{1,9})", name):
+        quantile = float(found[1])
+        return _pinball(name, quantile) if 0 < quantile < 1 else None
+    return None
+
+
+def _pinball(name: str, quantile: float) -> Metric:
+    """Return the metric of a quantile."""
+    gains = partial(metrics.pinball_gains, quantile=quantile)
+    return Metric(name, "regression", False, (-np.inf, 0.0), answers.values, gains)
+
+
+def _of_table(
+    name: str,
+    value: Callable[[Floats], Floats],
+    span: tuple[float, float] = (0.0, 1.0),
+    tuned: bool = True,
+) -> Metric:
+    """Return a metric that is a function of the confusion matrix."""
+    tune = partial(_tune_table, value) if tuned else None
+    return Metric(
+        name, "classification", False, span, answers.predicted_of, partial(_table_gains, value),
+        partial(_table_value, value), _tune=tune,
+    )  # fmt: skip
+
+
+def _table_value(
+    value: Callable[[Floats], Floats], y: NDArray[np.int64], labels: tuple[NDArray[np.int64], int]
+) -> float:
+    return float(value(confusion.confusion(y, *labels)))
+
+
+def _table_gains(
+    value: Callable[[Floats], Floats], y: NDArray[np.int64], labels: tuple[NDArray[np.int64], int]
+) -> Floats:
+    return confusion.influence(value, y, *labels)
+
+
+def _tune_table(value: Callable[[Floats], Floats], scores: Floats, data: ValidationSet) -> Decision:
+    return best_threshold(value, data.y, scores)
+
+
+def _scorer(name: str, task: str, scorer: Callable[..., float]) -> Metric:
+    """Return the metric of a scorer of scikit-learn."""
+    on_arrays = ScorerOnArrays(scorer, name)
+    tune = partial(_tune_scorer, on_arrays) if task == "classification" else None
+    return Metric(
+        name, task, False, (-np.inf, np.inf), answers.answers, partial(_scorer_gains, on_arrays),
+        partial(_scorer_value, on_arrays), _tune=tune,
+    )  # fmt: skip
+
+
+def _scorer_value(scorer: ScorerOnArrays, y: NDArray[Any], given: Any) -> float:
+    return scorer.value(*given)
+
+
+def _scorer_gains(scorer: ScorerOnArrays, y: NDArray[Any], given: Any) -> Floats:
+    return scorer.gains(*given)
+
+
+def _tune_scorer(scorer: ScorerOnArrays, scores: Floats, data: ValidationSet) -> Decision | None:
+    """Try some thresholds, if the scorer reads labels alone."""
+    if not scorer.reads_labels(*answers.answers(scores, data)):
+        return None
+    thresholds = candidate_thresholds(scores[:, 1], SCORER_THRESHOLDS)
+    values = [
+        scorer.value(*answers.answers(scores, data, Decision.at_threshold(threshold)))
+        for threshold in thresholds.tolist()
+    ]
+    return pick(thresholds, np.array(values))
 
 
 METRICS = {
     metric.name: metric
     for metric in (
         Metric("accuracy", "classification", False, (0.0, 1.0),
-               _predicted_classes, metrics.hits, _wilson_by_class=False),
+               answers.predicted_classes, metrics.hits, _wilson_by_class=False),
         Metric("balanced_accuracy", "classification", False, (0.0, 1.0),
-               _predicted_classes, metrics.balanced_gains, _wilson_by_class=True),
+               answers.predicted_classes, metrics.balanced_gains, _wilson_by_class=True,
+               _tune=partial(_tune_table, confusion.balanced_accuracy)),
+        _of_table("f1", confusion.f1),
+        _of_table("precision", confusion.precision, tuned=False),
+        _of_table("recall", confusion.recall, tuned=False),
+        _of_table("matthews_corrcoef", confusion.matthews_corrcoef, (-1.0, 1.0)),
         Metric("neg_log_loss", "classification", True, (-np.inf, 0.0),
-               _probabilities, metrics.log_gains, metrics.neg_log_loss),
+               answers.probabilities, metrics.log_gains, metrics.neg_log_loss),
+        Metric("neg_brier_score", "classification", True, (-np.inf, 0.0),
+               answers.probabilities, metrics.brier_gains),
         Metric("roc_auc", "classification", True, (0.0, 1.0),
-               _probabilities_of_all, metrics.roc_gains, metrics.roc_auc),
+               answers.probabilities_of_all, metrics.roc_gains, metrics.roc_auc),
+        Metric("average_precision", "classification", True, (0.0, 1.0),
+               answers.probabilities_of_all, metrics.precision_gains, metrics.average_precision),
+        Metric("neg_error_cost", "classification", False, (-np.inf, 0.0),
+               answers.answer_costs, metrics.cost_gains),
         Metric("r2", "regression", False, (-np.inf, 1.0),
-               _values, metrics.r2_gains, metrics.r2),
+               answers.values, metrics.r2_gains, metrics.r2),
         Metric("neg_mean_squared_error", "regression", False, (-np.inf, 0.0),
-               _values, metrics.error_gains, metrics.neg_mean_squared_error),
+               answers.values, metrics.error_gains, metrics.neg_mean_squared_error),
+        Metric("neg_root_mean_squared_error", "regression", False, (-np.inf, 0.0),
+               answers.values, metrics.root_gains, metrics.neg_root_mean_squared_error),
+        Metric("neg_mean_absolute_error", "regression", False, (-np.inf, 0.0),
+               answers.values, metrics.absolute_gains),
+        _pinball("neg_mean_pinball_loss", 0.5),
         _ranking("ndcg", 5),
         _ranking("precision", 5),
         _ranking("ap", 5),

@@ -132,7 +132,13 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _read_training(
-        self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        qid: Any = None,
+        groups: Any = None,
+        row_costs: Any = None,
     ) -> TrainingSet:
         """Check the parameters, then read a training table; sets what scikit-learn expects.
 
@@ -148,12 +154,13 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         else:
             table = self._as_table(X, reset=True, least=2)
             train = TrainingSet.read(
-                task_of(self), table, y, self.prices, sample_weight, qid, groups
+                task_of(self), table, y, self.prices, sample_weight, qid, groups, row_costs
             )
         step = -(-len(train) // MAX_SAMPLE)
         self._sampled = train.X[::step], train.schema
         if train.classes is not None:
             self.classes_ = train.classes
+        train = train.with_costs(getattr(self, "costs", None))
         if not self._class_weight_scales_rows:
             return train
         return train.with_class_weight(getattr(self, "class_weight", None))
@@ -214,7 +221,10 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         self, model: Frozen, train: TrainingSet, knob: dict[str, Any] | None = None
     ) -> Predictor:
         """Join a frozen model with the names, classes and prices of its training set."""
-        return self._freeze(model, train.schema, train.prices, train.classes, knob)
+        predictor = self._freeze(model, train.schema, train.prices, train.classes, knob)
+        if train.error_costs is None:
+            return predictor
+        return predictor.replace(decision=train.error_costs.decision)
 
     def _freeze(
         self,

@@ -22,6 +22,7 @@ from thrifty.bundle.tables import Table
 from thrifty.costs import BoundPrices, PriceList, Prices
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import check_sample_weight, take_rows
+from thrifty.learn.error_costs import ErrorCosts
 from thrifty.learn.ndcg import ndcg
 from thrifty.learn.targets import Labels, grades, numbers, queries
 from thrifty.model import Forest
@@ -58,6 +59,8 @@ class TrainingSet:
     clusters : int64 array of shape (n,) or None
         Group number of each row, where the rows of a group belong together, such as those of one
         patient; for ranking, the queries.
+    error_costs : ErrorCosts or None
+        What errors cost, in the unit of the prices; None if all errors are alike.
 
     Examples
     --------
@@ -82,6 +85,7 @@ class TrainingSet:
     classes: NDArray[Any] | None = None
     query: NDArray[np.int64] | None = None
     clusters: NDArray[np.int64] | None = None
+    error_costs: ErrorCosts | None = None
 
     @classmethod
     def read(
@@ -93,6 +97,7 @@ class TrainingSet:
         sample_weight: Any = None,
         qid: Any = None,
         groups: Any = None,
+        row_costs: Any = None,
     ) -> Self:
         """Read a table: learn its schema, encode it, check target, weights, queries and groups.
 
@@ -110,7 +115,12 @@ class TrainingSet:
         weight = _read_weights(sample_weight, X)
         query = queries(qid, len(X)) if task == "ranking" else None
         clusters = query if groups is None else queries(groups, len(X), "groups")
-        whole = cls(task, table, schema, bound, X, target, weight, classes, query, clusters)
+        costs = None
+        if row_costs is not None:
+            if classes is None:
+                raise DataError(f"costs: {task} has no classes, so errors are not counted")
+            costs = ErrorCosts.read_rows(row_costs, target, len(classes), weight)
+        whole = cls(task, table, schema, bound, X, target, weight, classes, query, clusters, costs)
         return whole._weighted_rows()
 
     def __len__(self) -> int:
@@ -170,6 +180,7 @@ class TrainingSet:
             clusters=(
                 None if self.clusters is None else queries(self.clusters[indices], len(indices))
             ),
+            error_costs=None if self.error_costs is None else self.error_costs.take(indices),
         )
 
     def sample(self, rows: Rows) -> Self:
@@ -203,7 +214,7 @@ class TrainingSet:
         part = self.take(rows)
         return ValidationSet(
             self.task, part.table, schema, schema.recode(part.X, self.schema), part.y,
-            self.classes, part.query, part.clusters, rows, part.weight,
+            self.classes, part.query, part.clusters, rows, part.weight, part.error_costs,
         )  # fmt: skip
 
     def take_columns(self, columns: NDArray[np.intp]) -> Self:
@@ -237,6 +248,16 @@ class TrainingSet:
         if not np.any(weight > 0):
             raise DataError("class_weight: every class of the target has weight 0")
         return replace(self, weight=weight)._weighted_rows()
+
+    def with_costs(self, costs: Any) -> Self:
+        """Let errors cost what a matrix or a mapping says; see `read_cost_matrix`."""
+        if costs is None:
+            return self
+        if self.classes is None:
+            raise DataError(f"costs: {self.task} has no classes, so errors are not counted")
+        if self.error_costs is not None and self.error_costs.of_row is not None:
+            raise DataError("costs: given by class and for each row; give one of them")
+        return replace(self, error_costs=ErrorCosts.read(costs, self.classes))
 
     def require_every_class(self) -> None:
         """Raise a DataError if a class has no row of positive weight."""
@@ -276,6 +297,8 @@ class ValidationSet:
         Positions of the rows in the table that they were split off; None if it is all of it.
     weight : array of shape (n,) or None
         Sample weights.
+    error_costs : ErrorCosts or None
+        What errors cost, as in the training set.
     """
 
     task: str
@@ -288,6 +311,7 @@ class ValidationSet:
     clusters: NDArray[np.int64] | None = None
     index: NDArray[np.intp] | None = None
     weight: Floats | None = None
+    error_costs: ErrorCosts | None = None
 
     @classmethod
     def read(cls, validation: Sequence[Any], train: TrainingSet) -> Self:
@@ -302,7 +326,11 @@ class ValidationSet:
             target = read_target(train.task, y, len(X))[0]
         groups = queries(qid[0], len(X)) if qid else None
         query = queries(qid[0] if qid else None, len(X)) if train.task == "ranking" else None
-        return cls(train.task, table, train.schema, X, target, train.classes, query, groups)
+        costs = None if train.error_costs is None else ErrorCosts(train.error_costs.decision)
+        return cls(
+            train.task, table, train.schema, X, target, train.classes, query, groups,
+            error_costs=costs,
+        )  # fmt: skip
 
     @classmethod
     def for_predictor(
@@ -378,6 +406,7 @@ class ValidationSet:
             clusters=None if clusters is None else queries(clusters, len(rows)),
             index=None if self.index is None else self.index[rows],
             weight=None if self.weight is None else self.weight[rows],
+            error_costs=None if self.error_costs is None else self.error_costs.take(rows),
         )
 
     def take_columns(self, columns: NDArray[np.intp]) -> Self:
@@ -391,7 +420,12 @@ class ValidationSet:
         )
 
     def quality(self, scores: Floats) -> float:
-        """Return the accuracy of probabilities (n, K), or the R2 or NDCG@5 of values (n,)."""
+        """Return the accuracy of probabilities (n, K), or the R2 or NDCG@5 of values (n,).
+
+        With costs of errors it is minus their mean.
+        """
+        if self.error_costs is not None:
+            return -float(np.mean(self.error_costs.actual(scores, self.y)))
         if self.task == "classification":
             return float(np.mean(scores.argmax(axis=1) == self.y))
         if self.task == "regression":

@@ -61,7 +61,7 @@ def short_circuit(predictor: Predictor, X: Any = None, *, tolerance: float = 0.0
     Raises
     ------
     DataError
-        If the model is not a forest, or the tolerance does not fit it.
+        If the model is not a forest, the tolerance does not fit it, or it has a decision.
 
     Examples
     --------
@@ -85,15 +85,16 @@ def short_circuit(predictor: Predictor, X: Any = None, *, tolerance: float = 0.0
         raise DataError(f"a model of kind {forest.kind!r} has no trees to skip; give a forest")
     if forest.link == "sum" and tolerance == 0:
         raise DataError("this model predicts values: give a tolerance above 0, in their unit")
+    if predictor.decision is not None:
+        raise DataError(
+            "this model decides by costs of errors or a threshold: trees can only be skipped where "
+            "the most probable class is predicted"
+        )
     plain = ShortCircuit.of(forest, tolerance=tolerance)
     rows = None if X is None else predictor.schema.encode(X)
-    return Predictor(
-        plain.reordered(tree_order(plain, predictor.prices, rows)),
-        predictor.schema,
-        predictor.prices,
-        predictor.classes,
-        predictor.knob,
-        {**(predictor.provenance or {}), "short_circuit": True},
+    return predictor.replace(
+        model=plain.reordered(tree_order(plain, predictor.prices, rows)),
+        provenance={**(predictor.provenance or {}), "short_circuit": True},
     )
 
 

@@ -23,6 +23,7 @@ and scoring need only NumPy and the compiled kernels of Thrifty.
   model that is called.
 - ``edge_cloud``: `EdgeCloud`, devices that transmit to a cloud.
 - ``path_bounds``: `PathBounds`, what single rows may read at most.
+- ``decision``: `Decision`, which label to predict, by the costs of errors.
 - ``encoding``, ``links``, ``products``, ``relay``, ``row_hash`` and ``file_checks`` are shared by
   these.
 """

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, sealed, unpack
+from thrifty.model.decision import Decision
 from thrifty.model.motive import End
 from thrifty.model.path_bounds import PathBounds, all_of
 from thrifty.model.relay import RelayWalk
@@ -72,6 +73,9 @@ class Stages(Frozen):
         the largest class probability of the rung.
     thresholds : array (rungs,) of float64
         A row climbs on if its uncertainty is above the threshold of its rung.
+    decision : Decision, optional
+        Costs of errors: then the uncertainty of a row, where no model predicts it, is its least
+        expected cost.
 
     Examples
     --------
@@ -99,6 +103,7 @@ class Stages(Frozen):
     rungs: tuple[Frozen, ...]
     uncertainties: tuple[Frozen | None, ...]
     thresholds: NDArray[np.float64]
+    decision: Decision | None = None
 
     def __post_init__(self) -> None:
         thresholds = np.array(self.thresholds, dtype=np.float64)
@@ -110,6 +115,7 @@ class Stages(Frozen):
         rungs: Sequence[Frozen],
         uncertainties: Sequence[Frozen | None] | None = None,
         thresholds: ArrayLike | None = None,
+        decision: Decision | None = None,
     ) -> Self:
         """Build a ladder; by default without uncertainty models, and every row reaches the top.
 
@@ -121,13 +127,15 @@ class Stages(Frozen):
         models = [None] * len(rungs) if uncertainties is None else uncertainties
         values = np.full(len(rungs), -np.inf) if thresholds is None else thresholds
         values = np.asarray(values, dtype=float)
-        raise_all(DataError, "stages", list(_problems(rungs, models, values)))
-        return cls(tuple(rungs), tuple(models), values)
+        raise_all(DataError, "stages", list(_problems(rungs, models, values, decision)))
+        return cls(tuple(rungs), tuple(models), values, decision)
 
     def upto(self, rung: int) -> Self:
         """Return the ladder cut off above `rung`."""
         end = range(len(self.rungs))[rung] + 1
-        return type(self)(self.rungs[:end], self.uncertainties[:end], self.thresholds[:end])
+        return type(self)(
+            self.rungs[:end], self.uncertainties[:end], self.thresholds[:end], self.decision
+        )
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
@@ -222,7 +230,12 @@ class Stages(Frozen):
         if not self.compares(rung):
             last = rung == len(self.rungs) - 1
             return np.full(len(scores[0]), not last and self.thresholds[rung] < 0)
-        uncertainty = class_uncertainty(scores[0]) if len(scores) == 1 else scores[1]
+        if len(scores) == 2:
+            uncertainty = scores[1]
+        elif self.decision is None:
+            uncertainty = class_uncertainty(scores[0])
+        else:
+            uncertainty = self.decision.least(scores[0])
         return np.asarray(uncertainty > self.thresholds[rung])
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -233,6 +246,8 @@ class Stages(Frozen):
         models = [model for model in self.uncertainties if model is not None]
         parts, arrays = pack([*self.rungs, *models])
         plain = {"parts": parts, "doubts": [model is not None for model in self.uncertainties]}
+        if self.decision is not None:
+            plain["decision"] = self.decision.plain()
         return plain, {**arrays, "limits": self.thresholds}
 
     @classmethod
@@ -243,8 +258,10 @@ class Stages(Frozen):
         parts = unpack(plain["parts"], {name: arrays[name] for name in arrays if name != "limits"})
         rungs, models = parts[: len(has_model)], iter(parts[len(has_model) :])
         uncertainties = [next(models) if has else None for has in has_model]
-        raise_all(BundleError, "stages", list(_problems(rungs, uncertainties, thresholds)))
-        return cls(tuple(rungs), tuple(uncertainties), thresholds)
+        decision = Decision.build(plain.get("decision"))
+        problems = list(_problems(rungs, uncertainties, thresholds, decision))
+        raise_all(BundleError, "stages", problems)
+        return cls(tuple(rungs), tuple(uncertainties), thresholds, decision)
 
     def _climb(self, X: NDArray[np.floating]) -> Iterator[Visit]:
         """Score rung after rung, each for the rows that reach it."""
@@ -343,7 +360,10 @@ def _take(X: NDArray[np.floating], rows: NDArray[np.intp]) -> NDArray[np.floatin
 
 
 def _problems(
-    rungs: Sequence[Frozen], uncertainties: Sequence[Frozen | None], thresholds: NDArray[Any]
+    rungs: Sequence[Frozen],
+    uncertainties: Sequence[Frozen | None],
+    thresholds: NDArray[Any],
+    decision: Decision | None,
 ) -> Iterator[str]:
     """Yield what keeps these from being a ladder."""
     if not rungs:
@@ -351,6 +371,8 @@ def _problems(
         return
     if len({(rung.n_features, rung.n_scores) for rung in rungs}) > 1:
         yield "the rungs differ in columns or scores"
+    if decision is not None and decision.n_classes != rungs[0].n_scores:
+        yield f"the decision is for {decision.n_classes} classes, not {rungs[0].n_scores}"
     numbers = thresholds.dtype == np.float64 and not np.isnan(thresholds).any()
     if not numbers or thresholds.shape != (len(rungs),):
         yield f"there must be one threshold, a number, for each of the {len(rungs)} rungs"
@@ -371,9 +393,11 @@ def _problems(
 
 def _state_problems(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
     """Yield what is not where `Stages.state` puts it."""
-    if plain.keys() != {"parts", "doubts"}:
+    if plain.keys() - {"decision"} != {"parts", "doubts"}:
         yield f"expected the entries doubts and parts, got {sorted(map(str, plain))}"
         return
+    if not isinstance(plain.get("decision", {}), dict):
+        yield "the entry decision must hold costs"
     has_model, parts = plain["doubts"], plain["parts"]
     if not isinstance(has_model, list) or not all(type(has) is bool for has in has_model):
         yield "the entry doubts must say for each rung whether it has an uncertainty model"

@@ -13,14 +13,14 @@ from thrifty.errors import DataError
 from thrifty.learn.dataset import ValidationSet
 from thrifty.model import Stages
 
-__all__ = ["CalibrationCurve", "calibration_curves"]
+__all__ = ["CalibrationCurve", "calibration_curves", "join_rungs"]
 
 Floats = NDArray[np.float64]
 
 # A bin of fewer rows says little about its accuracy.
 MIN_ROWS_PER_BIN = 25
-# More bins clutter the plot.
-MAX_BINS = 10
+# More bins, or more curves, clutter the plot.
+MAX_BINS, MAX_CURVES = 10, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class CalibrationCurve:
     Parameters
     ----------
     name : str
-        Where the rows stop: ``"rung 0"``, ``"rung 1"``, ... or ``"all"``.
+        Where the rows stop: ``"rung 0"``, ``"rungs 1 to 3"``, ... or ``"all"``.
     confidence, accuracy : float array of shape (bins,)
         Mean probability of the predicted class, and fraction of correct predictions.
     low, high : float array of shape (bins,)
@@ -55,8 +55,9 @@ class CalibrationCurve:
 def calibration_curves(predictor: Predictor, rows: ValidationSet) -> tuple[CalibrationCurve, ...]:
     """Compute the calibration of a classifier on rows that it was not trained on.
 
-    A ladder has one curve for each rung where rows stop, any other model has one for all rows.
-    Bins hold about equally many rows; rows of equal confidence share a bin.
+    A ladder has a curve for each rung where rows stop, with neighboring rungs joined where these
+    rows are few; any other model has one for all rows. Bins hold about equally many rows; rows of
+    equal confidence share a bin.
 
     Raises
     ------
@@ -83,8 +84,7 @@ def calibration_curves(predictor: Predictor, rows: ValidationSet) -> tuple[Calib
     scores = predictor.model.score(rows.X)
     stops = {"all": np.arange(len(scores))}
     if isinstance(predictor.model, Stages):
-        rung = predictor.model.rung(rows.X)
-        stops = {f"rung {r}": np.flatnonzero(rung == r) for r in np.unique(rung).tolist()}
+        stops = join_rungs(predictor.model.rung(rows.X))
     curves = []
     for name, here in stops.items():
         confidence = scores[here].max(axis=1)
@@ -101,3 +101,37 @@ def calibration_curves(predictor: Predictor, rows: ValidationSet) -> tuple[Calib
         mean = np.bincount(code, confidence) / counts
         curves.append(CalibrationCurve(name, mean, hits / counts, low, high, counts))
     return tuple(curves)
+
+
+def join_rungs(rung: NDArray[np.integer]) -> dict[str, NDArray[np.intp]]:
+    """Return the rows that stop at each rung, neighboring rungs joined until they have enough rows.
+
+    Enough are a bin of rows, and a share of all rows that makes for a few curves.
+
+    Parameters
+    ----------
+    rung : int array of shape (n,)
+        The rung where each row stops.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.report.calibration import join_rungs
+    >>> stops = join_rungs(np.repeat([0, 1, 2, 5], [40, 3, 30, 2]))
+    >>> {name: len(rows) for name, rows in stops.items()}
+    {'rung 0': 40, 'rungs 1 to 5': 35}
+    """
+    enough = max(MIN_ROWS_PER_BIN, len(rung) / MAX_CURVES)
+    parts: list[list[int]] = [[]]
+    for number in np.unique(rung).tolist():
+        if np.isin(rung, parts[-1]).sum() >= enough:
+            parts.append([])
+        parts[-1].append(number)
+    if len(parts) > 1 and np.isin(rung, parts[-1]).sum() < enough:
+        parts[-2:] = [parts[-2] + parts[-1]]
+    return {
+        f"rungs {part[0]} to {part[-1]}" if len(part) > 1 else f"rung {part[0]}": np.flatnonzero(
+            np.isin(rung, part)
+        )
+        for part in parts
+    }

@@ -5,6 +5,7 @@ Every number of the page is computed here or in `predictions`; the template only
 
 from __future__ import annotations
 
+import math
 import platform
 from dataclasses import asdict
 from importlib.metadata import version
@@ -13,13 +14,15 @@ from typing import Any
 from thrifty import __version__
 from thrifty.bundle import Predictor
 from thrifty.frontier import BudgetFit, CurvePoint
-from thrifty.frontier.scoring import find_metric
+from thrifty.frontier.baselines import Baseline
+from thrifty.frontier.results import MeasuredOutputs, TestPoint, TestResult, TotalCost
 from thrifty.frontier.several_budgets import read_amounts
 from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.point import ValidationOutputs
-from thrifty.report.predictions import prediction_facts
+from thrifty.report.predictions import prediction_facts, recorded_metric
+from thrifty.report.remarks import comparison, remarks
 from thrifty.report.spending import spending_facts
-from thrifty.report.words import assumptions, headline, summary
+from thrifty.report.words import assumptions, shown_frontier, summary
 
 __all__ = ["fit_facts", "predictor_facts"]
 
@@ -49,10 +52,13 @@ def fit_facts(
     Returns
     -------
     dict
-        ``title``, ``headline``, ``settings``, ``chosen`` (the chosen point with its validation and
-        test results), ``baselines`` (on the test set), ``frontier`` and ``points`` (on the
-        validation set), ``learners`` (which ones ran), everything in `prediction_facts` for the
-        test set, ``provenance`` and ``assumptions``.
+        ``title``, ``headline`` (``remarks``, what a user must know first, and ``comparison``),
+        ``settings``, ``chosen`` (the chosen point with its validation and test results); on the
+        test set, with intervals: ``test`` (the chosen model), ``baselines``, ``constant`` and
+        ``test_points`` (the frontier and the constant); ``total`` (features and errors on the test
+        set, where errors have costs); on the validation set: ``frontier`` (what is Pareto-optimal
+        as printed, and the chosen point) and ``points``; ``learners`` (which ones ran), everything
+        in `prediction_facts` for the test set, ``provenance`` and ``assumptions``.
 
     Examples
     --------
@@ -64,24 +70,24 @@ def fit_facts(
     >>> found = fit_budget(X, X[:, 0] > 0, budget=1, learners=[GreedyMiserClassifier()])
     >>> facts = fit_facts(found, target="sign")
     >>> facts["headline"]
-    '1.00 per example, accuracy 100.0%, the same as plain boosting on all features.'
+    '1.00 per example, accuracy 100.0% [94.0, 100.0], the same as plain boosting on all features.'
     >>> facts["settings"]["task"], facts["bills"]["mean"]
     ('classification', 1.0)
     """
-    estimator, chosen, best = found.estimator, found.chosen, found.curve.frontier
-    # The choice may fall on a dominated point: see `thrifty.frontier.choice`.
-    listed = [*best, *(() if chosen in best else (chosen,))]
-    main_budget = estimator.main_budget
+    estimator, chosen, metric = found.estimator, found.chosen, found.curve.scoring
+    test, first, sentence = _figures(found.test_result), remarks(found), comparison(found)
     budgets = read_amounts(estimator.budget, found.predictor.prices)
     return {
         "title": title,
-        "headline": headline(found),
+        "headline": " ".join([*first, sentence]),
+        "remarks": first,
+        "comparison": sentence,
         "settings": {
             "target": target,
             "source": source,
             "task": found.task,
             "inferred": found.guessed,
-            "metric": found.curve.scoring,
+            "metric": metric,
             "budget": estimator.main_budget,
             "quality": found.target_quality,
             "cap": estimator.main_cap,
@@ -95,20 +101,21 @@ def fit_facts(
             "knob": dict(chosen.knob),
             "ceiling": chosen.ceiling,
             "validation": _point(chosen),
-            "test": asdict(found.test_result),
+            "test": test,
         },
-        "baselines": [asdict(baseline) for baseline in found.baselines],
-        "frontier": [
-            {
-                **_point(point),
-                "knob": dict(point.knob),
-                "features": int(point.model.model.support.sum()),
-                "within": main_budget is None or point.bill <= main_budget,
-                "chosen": point is chosen,
-                "dominated": point not in best,
-            }
-            for point in sorted(listed, key=lambda point: point.bill)
+        "total": _total(found.total),
+        "test": test,
+        "test_points": [
+            {"name": point.name, **_figures(point), "chosen": point.chosen}
+            for point in found.test_points
         ],
+        "constant": {
+            **_baseline(found.constant, found),
+            "validation": _figures(found.constant_validation),
+        },
+        "same_answer": found.same_answer,
+        "baselines": [_baseline(baseline, found) for baseline in found.baselines],
+        "frontier": _frontier(found),
         "points": [_point(point) for point in found.curve.points],
         "learners": [asdict(result) for result in estimator.learner_results_],
         **prediction_facts(found.predictor, found.test),
@@ -144,15 +151,16 @@ def predictor_facts(
     >>> rows = ValidationSet.for_predictor(model, "classification", X, X[:, 0] > 0)
     >>> facts = predictor_facts(model, rows)
     >>> facts["headline"], facts["confusion"]["rows"]
-    ('2.00 per example, accuracy 100.0%.', [[164, 0], [0, 136]])
+    ('2.00 per example, accuracy 100.0% [98.7, 100.0].', [[164, 0], [0, 136]])
     """
     origin = predictor.provenance or {}
-    metric = find_metric(origin.get("metric"), rows.task)
+    metric = recorded_metric(predictor, rows.task)
     outputs = ValidationOutputs.of(predictor, rows.X)
-    bill, value = float(outputs.bills.mean()), metric.value(outputs.scores, rows)
+    result = MeasuredOutputs.of(outputs, rows, metric, predictor.ceiling, predictor.decision).result
     return {
         "title": title,
-        "headline": summary(bill, value, metric.name, predictor.prices.unit),
+        "headline": summary(result, metric.name, predictor.prices.unit),
+        "test": _figures(result),
         "settings": {
             "target": target,
             "source": source,
@@ -174,6 +182,74 @@ def _table_facts(predictor: Predictor) -> dict[str, Any]:
     """Return the number of features, their price, and its unit."""
     prices = predictor.prices
     return {"unit": prices.unit, "features": len(predictor.schema), "full": prices.full}
+
+
+def _figures(result: TestResult | TestPoint | Baseline) -> dict[str, Any]:
+    """Return bill and quality on the test set with the ends of their intervals.
+
+    An end that is not finite, as for a single row, is None.
+    """
+    ends = (*result.bill_interval, *result.quality_interval)
+    bill_low, bill_high, quality_low, quality_high = (
+        end if math.isfinite(end) else None for end in ends
+    )
+    return {
+        "bill": result.bill,
+        "bill_low": bill_low,
+        "bill_high": bill_high,
+        "quality": result.quality,
+        "quality_low": quality_low,
+        "quality_high": quality_high,
+    }
+
+
+def _baseline(baseline: Baseline, found: BudgetFit) -> dict[str, Any]:
+    """Return the figures of a baseline, and how it compares with the chosen model."""
+    low, high = (end if math.isfinite(end) else None for end in baseline.difference_interval)
+    return {
+        "name": baseline.name,
+        "features": baseline.features,
+        "columns": list(baseline.columns),
+        **_figures(baseline),
+        "difference": baseline.difference,
+        "difference_low": low,
+        "difference_high": high,
+        "total": _total(baseline.total),
+        "verdict": found.verdict(baseline),
+    }
+
+
+def _total(cost: TotalCost | None) -> dict[str, float] | None:
+    """Return the mean cost of features, of errors, and of both."""
+    return None if cost is None else {**asdict(cost), "total": cost.total}
+
+
+def _frontier(found: BudgetFit) -> list[dict[str, Any]]:
+    """Return the validation frontier as it is printed, with the constant and the chosen point.
+
+    The choice may fall on a point that is dominated: see `thrifty.frontier.choice`.
+    """
+    budget, chosen, constant = found.estimator.main_budget, found.chosen, found.constant_validation
+    rows = [
+        {
+            **_point(point),
+            "knob": dict(point.knob),
+            "features": int(point.model.model.support.sum()),
+            "within": budget is None or point.bill <= budget,
+            "chosen": point is chosen,
+        }
+        for point in found.curve.points
+    ]
+    if all(row["features"] for row in rows):
+        figures = {"learner": "constant", **asdict(constant), "knob": {}, "features": 0}
+        figures |= {"within": True, "chosen": False}
+        intervals = ("bill_interval", "quality_interval")
+        rows.append({**figures, **{name: list(figures[name]) for name in intervals}})
+    kept = shown_frontier(rows, found.curve.scoring)
+    shown = [{**row, "dominated": False} for row in kept]
+    if not any(row["chosen"] for row in kept):
+        shown += [{**row, "dominated": True} for row in rows if row["chosen"]]
+    return sorted(shown, key=lambda row: row["bill"])
 
 
 def _point(point: CurvePoint) -> dict[str, Any]:

@@ -11,13 +11,22 @@ from numpy.typing import NDArray
 
 from thrifty.bundle import NamedWalk, Predictor
 from thrifty.costs.money import money
+from thrifty.errors import DataError
+from thrifty.frontier.scoring import Metric, find_metric
 from thrifty.learn.dataset import ValidationSet
 from thrifty.model import LinearTree
 from thrifty.report.calibration import calibration_curves
 from thrifty.report.tree_nodes import tree_nodes
 from thrifty.report.words import format_number
 
-__all__ = ["bill_distribution", "example", "prediction_facts", "walk_row"]
+__all__ = [
+    "answer_rule",
+    "bill_distribution",
+    "example",
+    "prediction_facts",
+    "recorded_metric",
+    "walk_row",
+]
 
 # Bars of the histogram of bills.
 MAX_BARS = 10
@@ -37,6 +46,7 @@ def prediction_facts(predictor: Predictor, rows: ValidationSet) -> dict[str, Any
         ``tree``: the nodes of a tree of linear models, empty for other models;
         ``bills``: see `bill_distribution`;
         ``calibration``: one entry per calibration curve, empty for regression and ranking;
+        ``answer``: how a prediction follows from the output of the model, in a sentence;
         ``confusion``: counts by true and predicted class, None without classes or with too many;
         ``examples``: the walks of a few rows, from the smallest bill to the largest.
     """
@@ -45,7 +55,7 @@ def prediction_facts(predictor: Predictor, rows: ValidationSet) -> dict[str, Any
     bills = predictor.prices.bill(used, model.evaluations(rows.X))
     confusion = None
     if classes is not None and len(classes) <= MAX_CONFUSION_CLASSES:
-        predicted, codes = scores.argmax(axis=1), range(len(classes))
+        predicted, codes = predictor.decide(scores), range(len(classes))
         counts = [[int(np.sum((rows.y == t) & (predicted == p))) for p in codes] for t in codes]
         confusion = {"classes": classes.tolist(), "rows": counts}
     by_bill = np.argsort(bills, kind="stable")
@@ -58,14 +68,21 @@ def prediction_facts(predictor: Predictor, rows: ValidationSet) -> dict[str, Any
             for node in (tree_nodes(predictor, rows.X) if is_tree else ())
         ],
         "bills": bill_distribution(bills),
+        "answer": answer_rule(predictor, rows.task),
         "calibration": [
             {
                 "name": curve.name,
                 "rows": int(curve.counts.sum()),
                 "error": curve.error,
                 "bins": [
-                    {"confidence": float(c), "accuracy": float(a), "rows": int(n)}
-                    for c, a, n in zip(curve.confidence, curve.accuracy, curve.counts, strict=True)
+                    {
+                        "confidence": float(curve.confidence[i]),
+                        "accuracy": float(curve.accuracy[i]),
+                        "low": float(curve.low[i]),
+                        "high": float(curve.high[i]),
+                        "rows": int(curve.counts[i]),
+                    }
+                    for i in range(len(curve.counts))
                 ],
             }
             for curve in ([] if classes is None else calibration_curves(predictor, rows))
@@ -73,6 +90,46 @@ def prediction_facts(predictor: Predictor, rows: ValidationSet) -> dict[str, Any
         "confusion": confusion,
         "examples": [example(predictor, rows, int(by_bill[rank])) for rank in np.unique(ranks)],
     }
+
+
+def recorded_metric(predictor: Predictor, task: str) -> Metric:
+    """Return the metric that a model was chosen by; the default if it is not known by name."""
+    try:
+        return find_metric((predictor.provenance or {}).get("metric"), task)
+    except DataError:  # a scorer of the user's own, which a file cannot hold
+        return find_metric(None, task)
+
+
+def answer_rule(predictor: Predictor, task: str) -> str:
+    """Say how a prediction follows from what the model outputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty import GreedyMiserClassifier
+    >>> from thrifty.bundle import Decision
+    >>> from thrifty.report.predictions import answer_rule
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> model = GreedyMiserClassifier().fit(X, np.where(X[:, 0] > 0, "ill", "well")).predictor_
+    >>> answer_rule(model, "classification")
+    'It predicts the most probable class.'
+    >>> answer_rule(model.replace(decision=Decision([[0, 500], [100, 0]])), "classification")
+    'It predicts well if its probability is above 83.3%, otherwise ill.'
+    """
+    decision, classes = predictor.decision, predictor.classes
+    if task == "ranking":
+        return "It sorts the rows of a query by their predicted values, the largest first."
+    if classes is None:
+        return "It predicts the value itself."
+    if decision is None:
+        return "It predicts the most probable class."
+    if decision.threshold is None:
+        return "It predicts the class with the least expected cost of errors."
+    first, second = classes.tolist()
+    return (
+        f"It predicts {second} if its probability is above {100 * decision.threshold:.1f}%, "
+        f"otherwise {first}."
+    )
 
 
 def _features_bought(predictor: Predictor, used: NDArray[np.bool_]) -> list[dict[str, Any]]:

@@ -1,19 +1,27 @@
-"""Sentences and number formats of the report page and the command line."""
+"""Number formats of the report page and the command line, and what the figures rest on."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from thrifty.costs.money import money
-from thrifty.frontier import BudgetFit
+from thrifty.costs.money import format_mean, money
+from thrifty.frontier import BudgetFit, TestResult
 
-__all__ = ["assumptions", "format_mean", "format_number", "format_quality", "headline", "summary"]
+__all__ = [
+    "assumptions",
+    "format_interval",
+    "format_mean",
+    "format_number",
+    "format_quality",
+    "per_example",
+    "shown_frontier",
+    "summary",
+    "total_words",
+]
 
 # Metrics that people quote in percent.
 PERCENT_METRICS = ("accuracy", "balanced_accuracy")
-# A difference in accuracy of fewer standard errors than this is called noise.
-NOISE_STANDARD_ERRORS = 2.0
 HOW_SPLIT = {
     "classification": "at random, stratified by class",
     "regression": "at random",
@@ -21,41 +29,47 @@ HOW_SPLIT = {
 }
 
 
-def headline(found: BudgetFit) -> str:
-    """Compare the chosen model with plain boosting on all features, both on the test set.
+def shown_frontier(points: Sequence[dict[str, Any]], metric: str) -> list[dict[str, Any]]:
+    """Return the points that are Pareto-optimal as they are printed, cheapest first, without ties.
 
-    A small difference in accuracy is marked as noise. The standard error is that of two accuracies
-    on independent rows; as both are measured on the same rows, it errs on the side of caution.
+    Parameters
+    ----------
+    points : sequence of dict
+        With ``bill``, ``quality`` and, perhaps, ``chosen``; of points that look the same, the
+        chosen one is kept.
+
+    Examples
+    --------
+    >>> from thrifty.report.words import shown_frontier
+    >>> points = [{"bill": 2.111, "quality": 0.9469}, {"bill": 4.38, "quality": 0.9471}]
+    >>> [point["bill"] for point in shown_frontier(points, "accuracy")]
+    [2.111]
     """
-    chosen, baseline = found.test_result, found.baselines[1]
-    metric, n_rows = found.curve.scoring, found.sets.sizes["test"]
-    cost = _per_example(chosen.bill, found.predictor.prices.unit)
-    if baseline.bill > 0 and format_mean(baseline.bill) != format_mean(chosen.bill):
-        saving = 1 - chosen.bill / baseline.bill
-        change = "cheaper" if saving >= 0 else "more expensive"
-        cost += f" instead of {format_mean(baseline.bill)} ({100 * abs(saving):.0f}% {change})"
-    ours, theirs = (format_quality(metric, each.quality) for each in (chosen, baseline))
-    if ours == theirs:
-        return f"{cost}, {metric} {ours}, the same as plain boosting on all features."
-    comparison = f"{metric} {ours} vs. {theirs} for plain boosting on all features"
-    if metric == "accuracy":
-        p, q = chosen.quality, baseline.quality
-        standard_error = math.sqrt((p * (1 - p) + q * (1 - q)) / n_rows)
-        if abs(p - q) < NOISE_STANDARD_ERRORS * standard_error:
-            comparison += f" (difference within noise: {n_rows} rows)"
-    return f"{cost}, {comparison}."
+
+    def printed(point: dict[str, Any]) -> tuple[float, float, bool]:
+        quality = float(format_quality(metric, point["quality"]).rstrip("%"))
+        return float(format_mean(point["bill"])), -quality, not point.get("chosen", False)
+
+    kept: list[dict[str, Any]] = []
+    for point in sorted(points, key=printed):
+        if not kept or printed(point)[1] < printed(kept[-1])[1]:
+            kept.append(point)
+    return kept
 
 
-def summary(bill: float, quality: float, metric: str, unit: str) -> str:
+def summary(result: TestResult, metric: str, unit: str) -> str:
     """Return the cost and the quality of one model as a sentence.
 
     Examples
     --------
+    >>> from thrifty.frontier import TestResult
     >>> from thrifty.report.words import summary
-    >>> summary(12.5, 0.875, "accuracy", "CAD")
-    '12.50 CAD per example, accuracy 87.5%.'
+    >>> summary(TestResult(12.5, 0.875, (12.1, 12.9), (0.81, 0.92)), "accuracy", "CAD")
+    'CAD 12.50 per example, accuracy 87.5% [81.0, 92.0].'
     """
-    return f"{_per_example(bill, unit)}, {metric} {format_quality(metric, quality)}."
+    quality = format_quality(metric, result.quality)
+    interval = format_interval(metric, result.quality_interval)
+    return f"{per_example(result.bill, unit)}, {metric} {quality} {interval}."
 
 
 def assumptions(found: BudgetFit, note: str) -> list[str]:
@@ -95,40 +109,81 @@ def assumptions(found: BudgetFit, note: str) -> list[str]:
         )
         if estimator.main_cap is None:
             items.append("The budget limits the mean bill; a single example may cost more.")
-        budget = estimator.main_budget
-        if budget is not None and found.test_result.bill > budget:
-            items.append(
-                f"On the test set the mean bill is {format_mean(found.test_result.bill, unit)}, "
-                f"above the budget of {money(budget, unit)}."
-            )
+    if found.target_quality is not None:
+        metric = found.curve.scoring
+        target = format_quality(metric, found.target_quality)
+        items.append(
+            f"The {metric} is at least {target} on the validation set, without a safety margin for "
+            "new data."
+            if estimator.confidence is None
+            else f"With {100 * estimator.confidence:g}% confidence, the {metric} of new examples "
+            f"drawn like the validation set is at least {target}. A fifth of the validation rows "
+            "ranked the models, the others tested them."
+        )
     items.append("A missing value was requested, paid for, and came back empty.")
     if found.guessed:
         items.append(f"The task, {found.task}, was inferred from the target.")
     return [*items, note] if note else items
 
 
-def format_mean(amount: float, unit: str = "") -> str:
-    """Format a mean amount: two decimals from 1 on, three significant digits below.
+def per_example(bill: float, unit: str) -> str:
+    """Format a mean bill as people write it.
 
     Examples
     --------
-    >>> from thrifty.report.words import format_mean
-    >>> format_mean(29.131858, "CAD"), format_mean(0.0012345, "ms")
-    ('CAD 29.13', 'ms 0.00123')
+    >>> from thrifty.report.words import per_example
+    >>> per_example(3.2199, "min"), per_example(3.2199, "CAD")
+    ('3.22 min per example', 'CAD 3.22 per example')
     """
-    return money(round(amount, 2) if amount >= 1 else float(f"{amount:.3g}"), unit)
+    return f"{format_mean(bill, unit)} per example"
+
+
+def total_words(total: Mapping[str, float], unit: str) -> str:
+    """Write what an example costs on average: its features, its errors, and both.
+
+    Examples
+    --------
+    >>> from thrifty.report.words import total_words
+    >>> total_words({"features": 12.0, "errors": 30.5, "total": 42.5}, "CAD")
+    'Total per example: CAD 12.00 for features + CAD 30.50 for errors = CAD 42.50.'
+    """
+    features, errors, both = (
+        format_mean(total[name], unit) for name in ("features", "errors", "total")
+    )
+    return f"Total per example: {features} for features + {errors} for errors = {both}."
 
 
 def format_quality(metric: str, value: float) -> str:
-    """Format a quality: accuracies in percent, other metrics with four significant digits.
+    """Format a quality: accuracies in percent, costs with cents, others with four decimals.
+
+    Large values have six digits.
 
     Examples
     --------
     >>> from thrifty.report.words import format_quality
-    >>> format_quality("accuracy", 0.9646), format_quality("r2", 0.9646)
-    ('96.5%', '0.9646')
+    >>> format_quality("accuracy", 0.9646), format_quality("r2", 0.95)
+    ('96.5%', '0.9500')
     """
-    return f"{100 * value:.1f}%" if metric in PERCENT_METRICS else f"{value:.4g}"
+    if metric in PERCENT_METRICS:
+        return f"{100 * value:.1f}%"
+    if metric == "neg_error_cost" and abs(value) >= 1:
+        return f"{value:.2f}"
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:.6g}"
+
+
+def format_interval(metric: str, interval: Sequence[float | None]) -> str:
+    """Format the confidence interval of a quality; an end that is None is unknown.
+
+    Examples
+    --------
+    >>> from thrifty.report.words import format_interval
+    >>> format_interval("accuracy", (0.931, 0.983)), format_interval("r2", (0.9, 0.95))
+    ('[93.1, 98.3]', '[0.9000, 0.9500]')
+    """
+    low, high = (
+        "?" if end is None else format_quality(metric, end).rstrip("%") for end in interval
+    )
+    return f"[{low}, {high}]"
 
 
 def format_number(value: Any) -> str:
@@ -141,7 +196,3 @@ def format_number(value: Any) -> str:
     ('0.1235', '12', 'male')
     """
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _per_example(bill: float, unit: str) -> str:
-    return f"{format_mean(bill)} {unit} per example" if unit else f"{format_mean(bill)} per example"

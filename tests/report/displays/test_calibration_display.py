@@ -43,12 +43,24 @@ def test_intervals_are_drawn_as_bars(ax) -> None:
     np.testing.assert_allclose(ends, np.column_stack([curve.low, curve.high]))
 
 
+def test_bins_of_few_rows_say_how_many_and_the_legend_hides_nothing(ax) -> None:
+    X, y = np.ones((10, 2)), np.repeat(["up", "down"], [7, 3])
+    display = CalibrationDisplay.from_predictor(classifier_of(confident(0.9, 0)), X, y, ax=ax)
+    assert [text.get_text() for text in ax.texts] == ["10 rows"]
+    display.figure_.draw_without_rendering()
+    assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
+    many = [np.array([value]) for value in (0.9, 0.75, 0.6, 0.8, 100)]
+    ax.clear()
+    CalibrationDisplay((CalibrationCurve("all", *many),)).plot(ax)
+    assert not ax.texts
+
+
 def test_calibration_of_an_estimator_is_labeled(ax) -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
     model = GreedyMiserClassifier(n_estimators=2, min_samples_leaf=5).fit(X, X[:, 0] > 0)
     display = CalibrationDisplay.from_estimator(model, X, X[:, 0] > 0, ax=ax)
     assert sum(curve.counts.sum() for curve in display.curves) == 60
-    assert ax.get_xlabel() == "confidence (probability of the predicted class)"
+    assert ax.get_xlabel() == "probability of the predicted class"
     assert ax.get_ylabel() == "accuracy"
     assert display.figure_ is ax.figure
 

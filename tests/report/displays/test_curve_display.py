@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -66,12 +67,30 @@ def test_budget_and_chosen_point_are_marked(ax, legend_of) -> None:
     budget, star = ax.lines[-2:]
     np.testing.assert_array_equal(budget.get_xdata(), [2.5, 2.5])
     assert (star.get_marker(), star.get_xdata(), star.get_ydata()) == ("*", [2.0], [0.8])
-    assert legend_of(display) == ["dominated points", "frontier", "budget $ 2.50", "chosen"]
+    assert legend_of(display) == ["dominated points", "frontier", "budget $2.50", "chosen"]
 
 
 def test_a_budget_far_beyond_does_not_squeeze_the_curve(ax) -> None:
     CurveDisplay.from_curve(curve_of(), budget=1e6, ax=ax)
     assert ax.get_xlim()[1] == pytest.approx(1.04 * 1.2 * 4.0)
+
+
+def test_bills_of_several_decades_get_a_logarithmic_axis_with_a_place_for_what_is_free(ax) -> None:
+    points = [point(0.0, 0.5), point(1.2, 0.7), point(15.0, 0.8), point(320.0, 0.9)]
+    CurveDisplay.from_curve(curve_of(points), ax=ax)
+    assert ax.get_xscale() == "symlog"
+    to_pixels = ax.transData.transform
+    places = [float(to_pixels((each.bill, 0.5))[0]) for each in points]
+    width = float(to_pixels((ax.get_xlim()[1], 0.5))[0]) - places[0]
+    assert all(b - a > width / 8 for a, b in pairwise(places))
+    assert [label.get_text() for label in ax.get_xticklabels()][:3] == ["0", "1", "3"]
+    assert [text.get_text() for text in ax.texts] == ["//"]
+
+
+def test_the_legend_stands_above_the_data(ax) -> None:
+    display = CurveDisplay.from_curve(curve_of().with_chosen(POINTS[1]), budget=2.5, ax=ax)
+    display.figure_.draw_without_rendering()
+    assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
 
 
 def test_a_curve_of_the_constant_alone_is_drawn(ax) -> None:
@@ -81,12 +100,12 @@ def test_a_curve_of_the_constant_alone_is_drawn(ax) -> None:
 
 def test_axes_are_labeled_with_metric_and_unit_and_a_dollar_is_not_a_formula(ax) -> None:
     display = CurveDisplay.from_curve(curve_of(unit="$US$"), budget=1.0, ax=ax)
-    assert ax.get_xlabel() == "mean bill ($US$)"
+    assert ax.get_xlabel() == "mean bill ($US$ per example)"
     assert ax.get_ylabel() == "balanced accuracy"
     texts = [ax.xaxis.label, *ax.get_legend().get_texts()]
     assert not any(text.get_parse_math() for text in texts)
     display.figure_.canvas.draw()
-    assert CurveDisplay.from_curve(curve_of(unit="")).ax_.get_xlabel() == "mean bill"
+    assert CurveDisplay.from_curve(curve_of(unit="")).ax_.get_xlabel() == "mean bill per example"
 
 
 def test_several_curves_differ_in_color_line_and_marker(ax, legend_of) -> None:

@@ -31,7 +31,8 @@ def test_a_dollar_in_a_legend_is_not_a_formula(ax) -> None:
 
 def test_only_long_names_are_shortened() -> None:
     assert shorten("age", 3) == "age"
-    assert shorten("cholesterol", 5) == "chol\u2026"
+    assert shorten("cholesterol", 5) == "ch\u2026ol"
+    assert shorten("feature_of_the_group_17", 10) != shorten("feature_of_the_group_18", 10)
 
 
 def test_displays_do_not_import_matplotlib_before_they_draw(modules_after) -> None:

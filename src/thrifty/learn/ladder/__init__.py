@@ -18,6 +18,7 @@ What is where:
 - `uncertainty.py`: for values, models of what climbing saves.
 - `stopping.py`: the thresholds for a cost weight, and the frozen model that they lead to.
 - `branching.py`: a split on a feature whose value says which others are worth buying.
+- `small_trees.py`: where errors have costs, small trees as challengers.
 - `policies.py`: policies (`thrifty.learn.policy`) as challengers of the ladder.
 
 `fit` calls, in this order: `TrainingSet.read` (encode); `CrossFit.draw` and `LadderRows.of` (divide

@@ -32,6 +32,7 @@ from thrifty.learn.ladder.pace import Pace, Report
 from thrifty.learn.ladder.policies import PolicyPlanner, fit_policies
 from thrifty.learn.ladder.rows import LadderRows
 from thrifty.learn.ladder.rungs import Rung, fit_rungs, prior_scores
+from thrifty.learn.ladder.small_trees import fit_small_trees
 from thrifty.learn.ladder.stopping import (
     FittedBranches,
     FittedLadder,
@@ -69,12 +70,13 @@ BRANCH_ERRORS = (3.0, 2.0)
 
 
 class FittedLadders(NamedTuple):
-    """All that was fitted on some rows: the plain ladder, and branches and policies if any."""
+    """All that was fitted on some rows: the plain ladder, and its challengers if any."""
 
     rows: LadderRows
     plain: FittedLadder
     branches: FittedBranches | None
     policies: PolicyPlanner | None
+    trees: list[Plan]
     pace: Pace
 
 
@@ -148,10 +150,11 @@ class Ladder(PricedEstimator):
         if fitted.policies is not None:
             planner, cost_weights = fitted.policies
             plans += [planner.plan(cost_weight) for cost_weight in cost_weights]
+        plans += fitted.trees
         costs = []
         for plan in plans:
             scores, bills = plan.outputs()
-            loss = self._stopping_loss(scores, fitted.rows.evidence_y) + self.penalty * bills
+            loss = self._stopping_loss(scores, fitted.rows) + self.penalty * bills
             costs.append(np.average(loss, weights=fitted.rows.evidence_weight))
         model = plans[int(np.argmin(costs))].model
         self._predictor = self._predictor_of(model, train, {"penalty": float(self.penalty)})
@@ -159,7 +162,7 @@ class Ladder(PricedEstimator):
 
     def _path(self, train: TrainingSet, validation: ValidationSet | None) -> Iterator[Point]:
         """Yield operating points, cheapest first; the constant, at bill 0, is one of them."""
-        rows, plain, branches, policies, pace = self._fit_ladders(train, validation)
+        rows, plain, branches, policies, trees, pace = self._fit_ladders(train, validation)
         measured = self.evidence(train) if validation is None else validation
         points: dict[bytes, Point] = {}
 
@@ -183,6 +186,8 @@ class Ladder(PricedEstimator):
             in_time = int(pace.seconds_left / max(seconds, TINY))
             n_cost_weights = min(n_cost_weights, max(in_time, FEWEST_COST_WEIGHTS))
         cost_weights = plain.evidence.cost_weights(n_cost_weights)
+        if train.error_costs is not None:
+            cost_weights.insert(0, 1.0)  # errors and features in one unit
         ladders: dict[str, Planner] = {"ladder": plain}
         if branches is not None:
             ladders["branches"] = branches
@@ -194,6 +199,8 @@ class Ladder(PricedEstimator):
             for cost_weight in policies.cost_weights:
                 knob = {"kind": "policy", "penalty": cost_weight}
                 add(knob, policies.planner.plan(cost_weight))
+        for number, tree in enumerate(trees):
+            add({"kind": "tree", "number": number}, tree)
         pace.advance(1.0)
         # Stable: of points with equal bills, the constant comes first.
         return iter(sorted(points.values(), key=lambda point: point.bill))
@@ -230,7 +237,8 @@ class Ladder(PricedEstimator):
                 rows, branches or plain, cost_weights, STARTS, train.prices, self.cap, random
             )
         pace.begin(POINTS_DONE, 1.0)
-        return FittedLadders(rows, plain, branches, policies, pace)
+        trees = fit_small_trees(rows, train.prices, self.cap)
+        return FittedLadders(rows, plain, branches, policies, trees, pace)
 
     def _fit_branches(
         self,
@@ -296,7 +304,7 @@ class Ladder(PricedEstimator):
         kept: list[Rung] = []
         least = np.inf
         for price, rung in sorted(priced, key=lambda each: each[0]):
-            loss = np.average(self._stopping_loss(rung.scores, rows.evidence_y), weights=weight)
+            loss = np.average(self._stopping_loss(rung.scores, rows), weights=weight)
             if price <= cap and (not bought or loss < least):
                 kept.append(rung)
                 least = min(least, float(loss))
@@ -306,14 +314,16 @@ class Ladder(PricedEstimator):
         count = int(np.sum(bills <= cap))
         kept, models, bills = kept[:count], models[:count], bills[:count]
         uncertainty = uncertainty[:count]
-        losses = np.array([self._stopping_loss(rung.scores, rows.evidence_y) for rung in kept])
+        losses = np.array([self._stopping_loss(rung.scores, rows) for rung in kept])
         bill = np.repeat(bills[:, np.newaxis], len(rows.evidence), axis=1)
         evidence = StoppingEvidence(uncertainty, losses, bill, weight)
-        return FittedLadder(kept, models, prices, evidence, bought)
+        costs = rows.error_costs
+        decision = None if costs is None else costs.decision
+        return FittedLadder(kept, models, prices, evidence, bought, decision)
 
     @abstractmethod
-    def _stopping_loss(self, scores: Floats, y: NDArray[Any]) -> Floats:
-        """Return the loss of rows that stop with these scores, (m,)."""
+    def _stopping_loss(self, scores: Floats, rows: LadderRows) -> Floats:
+        """Return the loss of the evidence if it stops with these scores, (m,)."""
 
     @abstractmethod
     def _uncertainty(

@@ -154,14 +154,13 @@ class LadderClassifier(PricedClassifier, Ladder):
         held_out = None if validation is None else self._read_validation(validation, train)
         return self._path(train, held_out)
 
-    def _stopping_loss(self, scores: Floats, y: NDArray[Any]) -> Floats:
-        """Return half the error plus half the uncertainty, which is the steadier half."""
-        # Half the error, half its calibrated estimate: on few rows, errors alone are too noisy.
-        error = scores.argmax(axis=1) != y
-        return np.asarray((class_uncertainty(scores) + error) / 2)
+    def _stopping_loss(self, scores: Floats, rows: LadderRows) -> Floats:
+        return rows.class_loss(scores)
 
     def _uncertainty(
         self, rows: LadderRows, rungs: Sequence[Rung], random: np.random.RandomState
     ) -> tuple[list[Forest | None], Floats]:
         """Class probabilities suffice."""
-        return [None] * len(rungs), np.array([class_uncertainty(rung.scores) for rung in rungs])
+        costs = rows.error_costs
+        measure = class_uncertainty if costs is None else costs.decision.least
+        return [None] * len(rungs), np.array([measure(rung.scores) for rung in rungs])

@@ -26,7 +26,6 @@ from thrifty.learn.point import ValidationOutputs
 from thrifty.learn.policy import FittedPolicy, PolicySettings, fit_policy
 from thrifty.learn.policy.evidence import Trace
 from thrifty.learn.policy.table import PolicyTable
-from thrifty.model.stages import class_uncertainty
 
 __all__ = ["PlannedPolicy", "PolicyPlanner", "fit_policies", "lag"]
 
@@ -165,9 +164,9 @@ def lag(
 
 
 def _bill_and_loss(plan: Plan, rows: LadderRows) -> tuple[float, float]:
-    """Return the mean bill of the evidence, and its mean (error + uncertainty) / 2."""
+    """Return the mean bill of the evidence, and its mean loss."""
     scores, bills = plan.outputs()
-    loss = (class_uncertainty(scores) + (scores.argmax(axis=1) != rows.evidence_y)) / 2
+    loss = rows.class_loss(scores)
     weight = rows.evidence_weight
     return float(np.average(bills, weights=weight)), float(np.average(loss, weights=weight))
 

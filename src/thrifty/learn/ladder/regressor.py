@@ -84,8 +84,8 @@ class LadderRegressor(RegressorMixin, Ladder):  # type: ignore[misc]
         held_out = None if validation is None else self._read_validation(validation, train)
         return self._path(train, held_out)
 
-    def _stopping_loss(self, scores: Floats, y: NDArray[Any]) -> Floats:
-        return np.asarray((y - scores) ** 2)
+    def _stopping_loss(self, scores: Floats, rows: LadderRows) -> Floats:
+        return np.asarray((rows.evidence_y - scores) ** 2)
 
     def _uncertainty(
         self, rows: LadderRows, rungs: Sequence[Rung], random: np.random.RandomState

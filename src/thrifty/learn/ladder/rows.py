@@ -13,7 +13,9 @@ from thrifty.costs import BoundPrices
 from thrifty.learn.binned import Binned
 from thrifty.learn.crossfit import LARGE, CrossFit
 from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.learn.error_costs import ErrorCosts
 from thrifty.learn.targets import queries
+from thrifty.model.stages import class_uncertainty
 
 __all__ = ["LadderRows"]
 
@@ -56,6 +58,8 @@ class LadderRows:
         fitted on all training rows and score them out of bag.
     share : float
         Share of the rows that models are fitted on, where there is no time for all.
+    error_costs : ErrorCosts or None
+        What errors cost, where they are not all alike.
     """
 
     task: str
@@ -70,6 +74,7 @@ class LadderRows:
     crossfit: CrossFit
     is_large: bool = False
     share: float = 1.0
+    error_costs: ErrorCosts | None = None
 
     @classmethod
     def of(
@@ -81,6 +86,7 @@ class LadderRows:
     ) -> Self:
         """Join the rows of both sets; `crossfit` divides the training rows."""
         X, y, weight, query, groups = train.X, train.y, train.weight, train.query, train.groups
+        costs = train.error_costs
         if validation is not None:
             crossfit = crossfit.with_validation(len(train), len(validation))
             X = np.concatenate([X, validation.X])
@@ -89,10 +95,11 @@ class LadderRows:
                 weight = np.concatenate([train.weights, validation.weights])
             query = _append(query, validation.query, len(validation))
             groups = _append(groups, validation.clusters, len(validation))
+            costs = costs and costs.join(validation.error_costs, validation.y)
         binned = Binned.of(train.X, train.categorical, random)
         return cls(
             train.task, X, y, weight, query, groups, train.n_classes, train.prices, binned,
-            crossfit, is_large=len(train) >= LARGE,
+            crossfit, is_large=len(train) >= LARGE, error_costs=costs,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -127,6 +134,23 @@ class LadderRows:
             return np.ones(len(self.evidence))
         weight = self.weight[self.evidence]
         return np.asarray(weight / weight.mean())
+
+    @cached_property
+    def evidence_costs(self) -> ErrorCosts | None:
+        """What errors on the evidence cost, where they are not all alike."""
+        return self.error_costs and self.error_costs.take(self.evidence)
+
+    def class_loss(self, scores: Floats) -> Floats:
+        """Return half the error plus half the uncertainty of the evidence, given its scores, (m,).
+
+        Where errors have costs, these take the place of the error, and what is expected of them
+        that of the uncertainty.
+        """
+        if self.evidence_costs is not None:
+            return self.evidence_costs.loss(scores, self.evidence_y)
+        # Half the error, half its calibrated estimate: on few rows, errors alone are too noisy.
+        error = scores.argmax(axis=1) != self.evidence_y
+        return np.asarray((class_uncertainty(scores) + error) / 2)
 
     @cached_property
     def bins_to_fit(self) -> list[Binned]:
@@ -192,6 +216,7 @@ class LadderRows:
             prices=prices,
             binned=self.binned.take(rows[rows < self.n_train]),
             crossfit=self.crossfit.take(kept),
+            error_costs=self.error_costs and self.error_costs.take(rows),
         )
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.bundle import States
+from thrifty.bundle import Decision, States
 from thrifty.costs import BoundPrices
 from thrifty.learn.ladder.branching import Split
 from thrifty.learn.ladder.feature_order import price_of
@@ -160,6 +160,8 @@ class FittedLadder:
         What the rows would lose and pay on each rung.
     bought : frozenset of int
         Features that every row has bought before it gets to the ladder.
+    decision : Decision or None
+        Costs of errors, by which the uncertainty of rows is measured.
     """
 
     rungs: list[Rung]
@@ -167,6 +169,7 @@ class FittedLadder:
     prices: BoundPrices
     evidence: StoppingEvidence
     bought: frozenset[int] = frozenset()
+    decision: Decision | None = None
 
     def thresholds(self, cost_weight: float, start: int = 0) -> Floats:
         """Return the best thresholds at a cost weight, (rungs,), if no row stops below `start`.
@@ -201,7 +204,9 @@ class FittedLadder:
         frozen: Frozen = rungs[0].model
         if len(kept) > 1:
             uncertainties = [*models[:-1], None]
-            frozen = Stages.of([rung.model for rung in rungs], uncertainties, thresholds[kept])
+            frozen = Stages.of(
+                [rung.model for rung in rungs], uncertainties, thresholds[kept], self.decision
+            )
         climbs = self.evidence.uncertainty[kept] > thresholds[kept, np.newaxis]
         climbs[-1] = False
         # Rows take two bytes in each of some hundred plans; their scores are looked up when needed.

@@ -6,7 +6,11 @@ from typing import Any, Self
 
 from thrifty.bundle import Predictor
 from thrifty.learn.dataset import ValidationSet
-from thrifty.report.calibration import CalibrationCurve, calibration_curves
+from thrifty.report.calibration import (
+    MIN_ROWS_PER_BIN,
+    CalibrationCurve,
+    calibration_curves,
+)
 from thrifty.report.displays.style import INK, SOFT, add_legend, line_style, prepare_axes
 
 __all__ = ["CalibrationDisplay"]
@@ -16,8 +20,10 @@ class CalibrationDisplay:
     """Accuracy against confidence, one curve for each place where rows stop.
 
     Confidence is the probability of the predicted class. A ladder compares it with its thresholds,
-    so it should be calibrated on every rung, for the rows that stop there. A model without rungs
-    has one curve. On the diagonal, predictions are correct as often as their confidence says.
+    so it should be calibrated on every rung, for the rows that stop there; rungs where few rows
+    stop share a curve. A model without rungs has one curve. On the diagonal, predictions are
+    correct as often as their confidence says. The bars are 95% confidence intervals; a bin of few
+    rows says how many.
 
     Use `from_estimator` or `from_predictor` to create one.
 
@@ -75,10 +81,15 @@ class CalibrationDisplay:
             (self.lines_[curve.name],) = self.ax_.plot(
                 curve.confidence, curve.accuracy, label=label, markersize=5, **style
             )
-        self.ax_.set_xlabel("confidence (probability of the predicted class)", color=INK)
+            for x, y, n in zip(curve.confidence, curve.accuracy, curve.counts, strict=True):
+                if n < MIN_ROWS_PER_BIN:
+                    self.ax_.annotate(f"{n} rows", (x, y), (-6, 0), textcoords="offset points",
+                                      ha="right", va="center", color=style["color"],
+                                      fontsize="small")  # fmt: skip
+        self.ax_.set_xlabel("probability of the predicted class", color=INK)
         self.ax_.set_ylabel("accuracy", color=INK)
         self.ax_.set_xlim(start - 0.02, 1.02)
-        self.ax_.set_ylim(bottom - 0.02, 1.02)
+        self.ax_.set_ylim(max(0.0, bottom) - 0.02, 1.02)
         self.ax_.grid(color=SOFT, alpha=0.25, linewidth=0.6)
-        add_legend(self.ax_, loc="best")
+        add_legend(self.ax_)
         return self

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty.costs.money import money
 from thrifty.errors import DataError
+from thrifty.report.displays.cost_axis import axis_end, set_cost_axis
 from thrifty.report.displays.style import (
     INK,
     SOFT,
@@ -33,7 +34,7 @@ class CurveDisplay:
     The frontier is a step function: a budget between two points buys the cheaper one. The upper
     edge of the band takes the cheap end of every bill interval and the good end of every quality
     interval, the lower edge the expensive end and the poor end (point by point, at the level of the
-    curve).
+    curve). The axis of bills is logarithmic if they span more than a factor of ten.
 
     Use `from_estimator`, `from_curve` or `from_curves` to create one.
 
@@ -125,10 +126,9 @@ class CurveDisplay:
         self.ax_ = ax = prepare_axes(ax)
         self.figure_ = ax.figure
         first, alone = next(iter(self.curves.values())), len(self.curves) == 1
-        # A budget far beyond the curves must not squeeze them.
-        largest = max(point.bill for curve in self.curves.values() for point in curve.points)
-        budget = self.budget or 0.0
-        right = 1.04 * (max(largest, min(budget, 1.2 * largest)) or budget or 1.0)
+        bills = [point.bill for curve in self.curves.values() for point in curve.points]
+        right = axis_end(bills, self.budget)
+        set_cost_axis(ax, bills, first.unit, right)
 
         self.lines_ = {}
         for i, (name, curve) in enumerate(self.curves.items()):
@@ -146,12 +146,9 @@ class CurveDisplay:
             ax.plot(_column(chosen, "bill"), _column(chosen, "quality"), "*", color=WARN,
                     markersize=15, label="chosen", markeredgecolor="white", zorder=4)  # fmt: skip
 
-        xlabel = f"mean bill ({first.unit})" if first.unit else "mean bill"
-        ax.set_xlabel(xlabel, color=INK, parse_math=False)
         ax.set_ylabel(first.scoring.replace("_", " "), color=INK)
-        ax.set_xlim(-0.02 * right, right)
         ax.grid(axis="y", color=SOFT, alpha=0.25, linewidth=0.6)
-        add_legend(ax, loc="lower right")
+        add_legend(ax)
         return self
 
     def _draw_frontier(self, name: str, curve: Curve, right: float, style: dict[str, Any]) -> Any:

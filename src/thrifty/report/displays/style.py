@@ -11,6 +11,8 @@ INK, SOFT, WARN = "#222222", "#8a8a8a", "#b3261e"
 # still tell the lines apart.
 COLORS = ("#0b5cad", "#c45a00", "#00795a", "#8e2f8f", "#5b4a00", "#444444")
 LINE_STYLES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
+# Narrower axes have room for one column of a legend only.
+INCHES_OF_TWO_COLUMNS = 4.5
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
@@ -36,14 +38,23 @@ def line_style(i: int) -> dict[str, Any]:
     }
 
 
-def add_legend(ax: Any, **where: Any) -> None:
-    """Add a legend that shows its labels literally: a dollar sign does not start a formula."""
-    for text in ax.legend(frameon=False, fontsize="small", **where).get_texts():
+def add_legend(ax: Any) -> None:
+    """Add a legend above the axes, where it hides no data.
+
+    It shows its labels literally: a dollar sign does not start a formula.
+    """
+    inches = ax.get_position().width * ax.figure.get_figwidth()
+    columns = 2 if inches > INCHES_OF_TWO_COLUMNS else 1
+    legend = ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1.0),
+                       ncols=columns, borderaxespad=0.3, labelcolor=INK)  # fmt: skip
+    for text in legend.get_texts():
         text.set_parse_math(False)
 
 
 def shorten(name: str, width: int) -> str:
-    """Cut a name to at most `width` characters, with an ellipsis in place of the rest.
+    """Cut a name to at most `width` characters, with an ellipsis in place of its middle.
+
+    Names of many features often differ only at their end.
 
     Examples
     --------
@@ -51,4 +62,7 @@ def shorten(name: str, width: int) -> str:
     >>> shorten("cholesterol", 20), len(shorten("cholesterol", 5))
     ('cholesterol', 5)
     """
-    return name if len(name) <= width else f"{name[: width - 1]}\u2026"
+    if len(name) <= width:
+        return name
+    tail = (width - 1) // 2
+    return f"{name[: width - 1 - tail]}\u2026{name[len(name) - tail :]}"

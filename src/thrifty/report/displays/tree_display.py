@@ -16,8 +16,8 @@ __all__ = ["TreeDisplay"]
 
 # More names, or longer ones, would not fit into the box of a node.
 MAX_NAMES, MAX_NAME_LENGTH = 4, 18
-# Width of a level and height of a leaf.
-LEVEL_INCHES, LEAF_INCHES = 2.9, 0.85
+# Height of a leaf, length of the visible part of an edge, and margin of the text in a box.
+LEAF_INCHES, EDGE_INCHES, MARGIN_INCHES = 0.85, 1.0, 0.1
 SIGNS = {"left": "\u2264", "right": ">"}
 
 
@@ -96,31 +96,54 @@ class TreeDisplay:
         return cls(nodes, exits, similarity, unit).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the tree on `ax`, or on new axes."""
-        heights = self._heights()
-        by_number = {node.node: node for node in self.nodes}
-        depth = 1 + max(node.depth for node in self.nodes)
+        """Draw the tree on `ax`, or on new axes that are as large as it needs."""
+        heights, new = self._heights(), ax is None
         rows = 1 + max(heights.values())
-        self.ax_ = ax = prepare_axes(ax, size=(LEVEL_INCHES * depth, LEAF_INCHES * rows + 0.4))
+        self.ax_ = ax = prepare_axes(ax)
         self.figure_ = ax.figure
         ax.set_axis_off()
-        ax.set_xlim(-0.5, depth - 0.5)
-        ax.set_ylim(rows - 0.4, -0.6)
-        for node in self.nodes[1:]:
-            parent = by_number[node.parent]
-            x, y = (parent.depth, node.depth), (heights[parent.node], heights[node.node])
-            ax.plot(x, y, color=COLORS[0], alpha=0.35, linewidth=1.0 + 9.0 * node.share,
-                    solid_capstyle="round", zorder=1)  # fmt: skip
-            ax.text(sum(x) / 2, sum(y) / 2, f"{SIGNS[node.side]} {parent.threshold:.3g}",
-                    ha="center", va="center", color=INK, fontsize="x-small", zorder=2)  # fmt: skip
         box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": SOFT}
         self.nodes_ = {
-            node.node: ax.text(node.depth, heights[node.node], self._label(node), ha="center",
-                               va="center", fontsize="small", color=INK, bbox=box, zorder=3,
-                               parse_math=False)
+            node.node: ax.text(0, heights[node.node], self._label(node), ha="center", va="center",
+                               fontsize="small", color=INK, bbox=box, zorder=3, parse_math=False)
             for node in self.nodes
         }  # fmt: skip
+        # Each level is as wide as its widest box; x is in inches.
+        widths = {
+            node: text.get_window_extent().width / ax.figure.dpi + 2 * MARGIN_INCHES
+            for node, text in self.nodes_.items()
+        }
+        centers: list[float] = []
+        right = 0.0
+        for depth in range(1 + max(node.depth for node in self.nodes)):
+            level = max(widths[node.node] for node in self.nodes if node.depth == depth)
+            centers.append(right + level / 2)
+            right += level + EDGE_INCHES
+        for node in self.nodes:
+            self.nodes_[node.node].set_x(centers[node.depth])
+        ax.set_xlim(-MARGIN_INCHES, right - EDGE_INCHES + MARGIN_INCHES)
+        ax.set_ylim(rows - 0.4, -0.6)
+        if new:
+            ax.figure.set_size_inches(right - EDGE_INCHES + 0.4, LEAF_INCHES * rows + 0.4)
+        self._draw_edges(centers, heights, widths)
         return self
+
+    def _draw_edges(
+        self, centers: list[float], heights: dict[int, float], widths: dict[int, float]
+    ) -> None:
+        """Draw a line to each child, with its condition in the middle of what the boxes leave."""
+        by_number = {node.node: node for node in self.nodes}
+        for node in self.nodes[1:]:
+            parent = by_number[node.parent]
+            x = centers[parent.depth], centers[node.depth]
+            y = heights[parent.node], heights[node.node]
+            self.ax_.plot(x, y, color=COLORS[0], alpha=0.35, linewidth=1.0 + 9.0 * node.share,
+                          solid_capstyle="round", zorder=1)  # fmt: skip
+            middle = (x[0] + widths[parent.node] / 2 + x[1] - widths[node.node] / 2) / 2
+            self.ax_.text(middle, float(np.interp(middle, x, y)),
+                          f"{SIGNS[node.side]} {parent.threshold:.3g}", ha="center", va="center",
+                          color=INK, fontsize="small", zorder=4,
+                          bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})  # fmt: skip
 
     def plot_similarity(self, ax: Any = None) -> Any:
         """Draw the similarity of the exits as a matrix; returns the axes."""
