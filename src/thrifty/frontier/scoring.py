@@ -25,10 +25,10 @@
 |                             |                | row: "Average Precision@5" of Nan et al. 2015     |
 
 Other names are those of scikit-learn's scorers, and any function ``scorer(estimator, X, y)`` will
-do (`thrifty.frontier.scorers`). Where a metric of labels has a threshold that suits it better than
-one half, the model gets that threshold (`thrifty.frontier.thresholds`): F1, balanced accuracy,
-Matthews correlation and scorers of labels, for two classes. Precision and recall alone would be
-best at an extreme, so they leave it at one half.
+do (`thrifty.frontier.measures.scorers`). Where a metric of labels has a threshold that suits it
+better than one half, the model gets that threshold (`thrifty.frontier.measures.thresholds`): F1,
+balanced accuracy, Matthews correlation and scorers of labels, for two classes. Precision and recall
+alone would be best at an extreme, so they leave it at one half.
 
 A row is relevant if its grade is above 0. A query without a relevant row does not count in ndcg
 (no order of it is better), and counts 0 in precision and ap, which the papers average over all
@@ -51,9 +51,9 @@ from scipy.special import ndtri, stdtrit
 
 from thrifty.bundle import Decision
 from thrifty.errors import DataError
-from thrifty.frontier import answers, confusion, metrics
-from thrifty.frontier.scorers import ScorerOnArrays, named_scorer
-from thrifty.frontier.thresholds import best_threshold, candidate_thresholds, pick
+from thrifty.frontier.measures import answers, confusion, metrics
+from thrifty.frontier.measures.scorers import ScorerOnArrays, named_scorer
+from thrifty.frontier.measures.thresholds import best_threshold, candidate_thresholds, pick
 from thrifty.learn.dataset import ValidationSet
 
 __all__ = ["Measurement", "Metric", "find_metric"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from thrifty.frontier import confusion
+from thrifty.frontier.measures import confusion
 
 NAMES = ["accuracy", "balanced_accuracy", "precision", "recall", "f1", "matthews_corrcoef"]
 

@@ -36,7 +36,7 @@ def confusion(y: Codes, predicted: Codes, n_classes: int) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.frontier.confusion import confusion
+    >>> from thrifty.frontier.measures.confusion import confusion
     >>> confusion(np.array([0, 1, 1]), np.array([0, 0, 1]), 2)
     array([[1., 0.],
            [1., 1.]])
@@ -73,7 +73,7 @@ def f1(table: Floats) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.frontier.confusion import f1
+    >>> from thrifty.frontier.measures.confusion import f1
     >>> f1(np.array([[6.0, 1.0], [1.0, 2.0]])).round(3).item()
     0.667
     """

@@ -7,7 +7,7 @@ import pytest
 
 from thrifty.bundle import Decision
 from thrifty.errors import DataError
-from thrifty.frontier import answers
+from thrifty.frontier.measures import answers
 from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.error_costs import ErrorCosts
 

@@ -193,7 +193,7 @@ def pinball_gains(y: Floats, values: Floats, quantile: float) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.frontier.metrics import pinball_gains
+    >>> from thrifty.frontier.measures.metrics import pinball_gains
     >>> pinball_gains(np.array([10.0, 10.0]), np.array([8.0, 12.0]), quantile=0.75)
     array([-1.5, -0.5])
     """
@@ -234,7 +234,7 @@ def precision(grades: Floats, scores: Floats, query: Codes, first: int) -> Float
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.frontier.metrics import precision
+    >>> from thrifty.frontier.measures.metrics import precision
     >>> grades, scores = np.array([1.0, 0.0, 1.0, 1.0]), np.array([4.0, 3.0, 2.0, 1.0])
     >>> precision(grades, scores, np.zeros(4, int), 2)
     array([0.5])
@@ -254,7 +254,7 @@ def leading_run(grades: Floats, scores: Floats, query: Codes, first: int) -> Flo
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.frontier.metrics import leading_run
+    >>> from thrifty.frontier.measures.metrics import leading_run
     >>> grades, scores = np.array([1.0, 1.0, 0.0, 1.0]), np.array([4.0, 3.0, 2.0, 1.0])
     >>> leading_run(grades, scores, np.zeros(4, int), 5)
     array([0.4])

@@ -44,7 +44,7 @@ class ScorerOnArrays:
     --------
     >>> import numpy as np
     >>> from sklearn.metrics import get_scorer
-    >>> from thrifty.frontier.scorers import ScorerOnArrays
+    >>> from thrifty.frontier.measures.scorers import ScorerOnArrays
     >>> scorer = ScorerOnArrays(get_scorer("neg_median_absolute_error"), "median")
     >>> scorer.value(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, 3.0]))
     -0.0

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from thrifty.frontier.confusion import accuracy, confusion, f1
-from thrifty.frontier.thresholds import best_threshold, candidate_thresholds, tables_by_threshold
+from thrifty.frontier.measures.confusion import accuracy, confusion, f1
+from thrifty.frontier.measures.thresholds import (
+    best_threshold,
+    candidate_thresholds,
+    tables_by_threshold,
+)
 
 
 def test_of_equal_thresholds_the_closest_to_one_half_is_taken():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sklearn_metrics
 
-from thrifty.frontier import metrics
+from thrifty.frontier.measures import metrics
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def candidate_thresholds(positive: Floats, most: int = 1000) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.frontier.thresholds import candidate_thresholds
+    >>> from thrifty.frontier.measures.thresholds import candidate_thresholds
     >>> candidate_thresholds(np.array([0.9, 0.2, 0.4, 0.2]))
     array([0.3 , 0.5 , 0.65])
     """
@@ -46,7 +46,7 @@ def tables_by_threshold(y: NDArray[np.int64], positive: Floats, thresholds: Floa
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.frontier.thresholds import tables_by_threshold
+    >>> from thrifty.frontier.measures.thresholds import tables_by_threshold
     >>> tables_by_threshold(np.array([0, 1]), np.array([0.3, 0.6]), np.array([0.2, 0.5]))
     array([[[0., 1.],
             [0., 1.]],
