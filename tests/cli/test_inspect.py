@@ -65,7 +65,7 @@ def test_precedence_panels_delays_and_currencies_are_shown(run, folder) -> None:
     GreedyMiserRegressor(prices, n_estimators=2).fit(X, X.sum(axis=1)).save("s.thrifty")
     printed = run("inspect", "s.thrifty").stdout
     for words in ("1 requires 0", "only sold together: 2, 3", "delays: 1 45 min, 2 5 min, 3 5 min",
-                  "also: ms 7.00 for all features"):  # fmt: skip
+                  "also: 7.00 ms for all features"):  # fmt: skip
         assert words in printed
     contents = json.loads(run("inspect", "s.thrifty", "--json").stdout)
     assert contents["requires"] == {"1": [0]}

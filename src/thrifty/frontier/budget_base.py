@@ -180,7 +180,7 @@ class BudgetEstimator(PricedEstimator):
         curve = within_caps(curve, caps)
         chosen = self._choose(curve, self.budget)
         self.frontier_ = curve.with_chosen(chosen)
-        self._predictor = chosen.model
+        self._predictor = chosen.predictor()
         return self
 
     def candidates(self, task: str) -> dict[str, Any]:
@@ -242,5 +242,5 @@ class BudgetEstimator(PricedEstimator):
         other = copy.copy(self)
         other.budget = budget
         other.frontier_ = self.frontier_.with_chosen(point)
-        other._predictor = point.model
+        other._predictor = point.predictor()
         return other

@@ -8,14 +8,14 @@ within it. On the logarithmic scale every doubling of the budget has the same we
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thrifty.bundle import Predictor
+from thrifty.bundle import Evidence, Predictor
 from thrifty.costs.money import money
 from thrifty.errors import BudgetError, DataError, raise_all
 from thrifty.frontier.curve_svg import curve_svg
@@ -125,6 +125,9 @@ class CurvePoint:
     training_bill : (float, float), optional
         Mean and standard deviation of the bill on some training rows: what is known about the
         bill before the validation set is used.
+    find_evidence : callable, optional
+        Returns how often the model was right on the validation set, for explanations. It is not
+        saved: it needs the rows.
     """
 
     learner: str
@@ -140,6 +143,18 @@ class CurvePoint:
     neg_brier: NDArray[np.float64] | None = None
     training_bill: tuple[float, float] | None = None
     totals: NDArray[np.float64] | None = None
+    find_evidence: Callable[[], Evidence | None] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What finds the evidence holds on to all models of a path.
+        return {**self.__dict__, "find_evidence": None}
+
+    def predictor(self) -> Predictor:
+        """Return the model with its evidence, so that its walks explain themselves."""
+        evidence = None if self.find_evidence is None else self.find_evidence()
+        return self.model if evidence is None else self.model.replace(evidence=evidence)
 
     @property
     def name(self) -> str:

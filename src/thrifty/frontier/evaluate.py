@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -101,16 +102,11 @@ def _measure_point(
         neg_brier = np.asarray(-((scores - member) ** 2).sum(axis=1))
         if validation.weight is not None:
             neg_brier *= validation.weight / validation.weight.mean()
-    evidence: Evidence | None = None
-    if validation.task != "ranking":  # ranks are no grades
-        passes = [] if point.passes is None else point.passes()
-        with np.errstate(over="ignore", invalid="ignore"):
-            evidence = Evidence.of(validation.y, validation.weight, scores, bills, passes)
     ceiling = predictor.ceiling
     return CurvePoint(
         learner=learner,
         knob=point.knob,
-        model=predictor.replace(evidence=evidence if evidence and evidence.is_sound else None),
+        model=predictor,
         bill=float(bills.mean()),
         quality=found.value,
         bills=bills,
@@ -120,7 +116,22 @@ def _measure_point(
         gains=found.gains,
         neg_brier=neg_brier,
         totals=totals,
+        find_evidence=partial(_find_evidence, point, validation),
     )
+
+
+def _find_evidence(point: Point, validation: ValidationSet) -> Evidence | None:
+    """Return how often a point was right on the validation set; None for a ranking."""
+    if validation.task == "ranking":  # ranks are no grades
+        return None
+    outputs = point.outputs
+    if outputs is None:
+        unseen = point.look_up
+        outputs = ValidationOutputs.of(point.model, validation.X) if unseen is None else unseen()
+    passes = [] if point.passes is None else point.passes()
+    with np.errstate(over="ignore", invalid="ignore"):
+        evidence = Evidence.of(validation.y, validation.weight, *outputs, passes)
+    return evidence if evidence.is_sound else None
 
 
 def _bills(predictor: Predictor, used: NDArray[np.bool_], X: Rows) -> NDArray[np.float64]:

@@ -393,7 +393,7 @@ def _with_provenance(
 ) -> Predictor:
     """Return the chosen model with a record of where it comes from."""
     point, budget = estimator.point_, estimator.budget
-    model = point.model
+    model = estimator.predictor_
     origin = {
         "task": task,
         "learner": point.learner,
