@@ -213,41 +213,14 @@ def read_training_data(
     DataError
         With all problems of prices and columns at once, or else all of the rows.
     """
-    clashes = {
-        "--qid": [options.qid],
-        "--groups": [options.groups],
-        "--drop": options.drop,
-        "--weight-column": [weight_column],
-    }
-    for option, names in clashes.items():
-        if options.target in names:
-            raise click.UsageError(f"'{options.target}' is named by --target and by {option}.")
+    prices = _check_before_reading(options, weight_column)
     from thrifty.cli.cost_files import read_costs_file
-    from thrifty.cli.tables import check_columns, read_training_table, read_weights
+    from thrifty.cli.tables import read_training_table, read_weights
 
-    errors: list[DataError] = []
-    prices = features = columns = learners = weight = None
-    named = [options.target, *filter(None, (options.qid, options.groups, weight_column))]
-    named += options.drop
-    with _collecting(errors):
-        prices = read_prices(options.prices, options.unit).without(named)
-    with _collecting(errors):
-        features = check_columns(options.table, named)
-    if prices is not None and features is not None:
-        with _collecting(errors):
-            prices.bind(features)
-    if errors:  # reading the table would take seconds
-        _raise_collected(errors)
-    with _collecting(errors):
-        columns = read_training_table(
-            options.table, options.target, options.qid, options.groups,
-            (*options.drop, *([] if weight_column is None else [weight_column])),
-        )  # fmt: skip
-    if columns is not None and weight_column is not None:
-        with _collecting(errors):
-            weight = read_weights(options.table, weight_column)
-    if columns is None:
-        _raise_collected(errors)
+    not_features = [*options.drop, *([] if weight_column is None else [weight_column])]
+    X, y, qid, groups = read_training_table(
+        options.table, options.target, options.qid, options.groups, not_features
+    )
     from thrifty.bundle import Schema
     from thrifty.frontier.scoring import find_metric
     from thrifty.frontier.tasks import guess_task, learners_named
@@ -255,8 +228,12 @@ def read_training_data(
     from thrifty.learn.suspects import find_suspects
     from thrifty.learn.targets import queries
 
-    X, y, qid, groups = columns
     task = options.task or guess_task(y, qid)
+    errors: list[DataError] = []
+    weight = learners = error_costs = None
+    with _collecting(errors):
+        if weight_column is not None:
+            weight = read_weights(options.table, weight_column)
     with _collecting(errors):
         learners = learners_named(options.learners, task)
     with _collecting(errors):  # here, row numbers in messages are still those of the file
@@ -264,22 +241,19 @@ def read_training_data(
         encoded = schema.encode(X)
     with _collecting(errors):
         find_metric(options.scoring, task)
-    error_costs = None
     with _collecting(errors):
-        if len(y):  # an empty table was reported above
-            target = read_target(task, y, len(y))
-            if costs is not None:
-                if target[1] is None:
-                    raise DataError(f"--costs: {task} has no classes, so errors are not counted")
-                error_costs = read_costs_file(costs, target[1].tolist())
+        target = read_target(task, y, len(y))
+        if costs is not None:
+            if target[1] is None:
+                raise DataError(f"--costs: {task} has no classes, so errors are not counted")
+            error_costs = read_costs_file(costs, target[1].tolist())
     if options.qid is None and task == "ranking":
         errors.append(DataError("--qid: ranking needs the query of each row"))
     if options.qid is not None and task != "ranking":
         errors.append(DataError(f"--qid: {task} has no queries; omit it, or use --groups"))
     with _collecting(errors):
-        if prices is not None:
-            bound = prices.bind([str(name) for name in X.columns])
-    if errors or prices is None or learners is None:
+        bound = prices.bind([str(name) for name in X.columns])
+    if errors or learners is None:
         _raise_collected(errors)
     for learner in learners.values():
         learner.set_params(prices=prices)
@@ -296,6 +270,35 @@ def read_training_data(
     for suspect in find_suspects(table):
         warnings.warn(f"{options.table}: {suspect}", stacklevel=2)
     return TrainingData(table, groups, prices, learners, kept)
+
+
+def _check_before_reading(options: TrainingOptions, weight_column: str | None) -> Prices:
+    """Return the prices; check them and the columns first, as reading the table takes seconds."""
+    clashes = {
+        "--qid": [options.qid],
+        "--groups": [options.groups],
+        "--drop": options.drop,
+        "--weight-column": [weight_column],
+    }
+    for option, names in clashes.items():
+        if options.target in names:
+            raise click.UsageError(f"'{options.target}' is named by --target and by {option}.")
+    from thrifty.cli.tables import check_columns
+
+    errors: list[DataError] = []
+    prices = features = None
+    named = [options.target, *filter(None, (options.qid, options.groups, weight_column))]
+    named += options.drop
+    with _collecting(errors):
+        prices = read_prices(options.prices, options.unit).without(named)
+    with _collecting(errors):
+        features = check_columns(options.table, named)
+    if prices is not None and features is not None:
+        with _collecting(errors):
+            prices.bind(features)
+    if errors or prices is None:
+        _raise_collected(errors)
+    return prices
 
 
 @contextmanager
