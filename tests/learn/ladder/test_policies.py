@@ -51,6 +51,7 @@ def small_policies(monkeypatch) -> None:
     monkeypatch.setattr(policies, "TRIAL", SMALL)
     monkeypatch.setattr(policies, "FULL", replace(SMALL, n_estimators=20))
     monkeypatch.setattr(policies, "FEWEST_ROWS", 100)
+    monkeypatch.setattr(policies, "FEWEST_CELLS", 600)
 
 
 @pytest.fixture
@@ -146,10 +147,10 @@ def test_where_the_ladder_has_gained_nearly_everything_nothing_is_compared(read_
     assert lag(early, rival, [2.0, 0.5], [0], rows) == pytest.approx(-0.5)
 
 
-@pytest.mark.parametrize("setting", ["FEWEST_ROWS", "FEWEST_FEATURES"])
+@pytest.mark.parametrize("setting", ["FEWEST_ROWS", "FEWEST_FEATURES", "FEWEST_CELLS"])
 def test_small_tables_get_no_policy(read_rows, fits, monkeypatch, setting) -> None:
     rows = read_rows("classification", *make(), prices=PRICES)
-    monkeypatch.setattr(policies, setting, 10 * N)
+    monkeypatch.setattr(policies, setting, 100 * N)
     assert challenge(rows, Rival(rows, 0.4, 4.0)) is None
     assert fits == []
 

@@ -42,8 +42,9 @@ TRIAL = PolicySettings(
     value_estimators=30, value_learning_rate=0.3, max_items=24, max_steps=8, n_first_trials=0,
     max_cells=1_500_000, max_features=64,
 )  # fmt: skip
-# Fewer rows, or features, are not worth a policy: there is little to choose from.
-FEWEST_ROWS, FEWEST_FEATURES = 1000, 6
+# Fewer rows, features or cells of the table are not worth a policy: there is little to choose from,
+# and fitting one would take most of the time.
+FEWEST_ROWS, FEWEST_FEATURES, FEWEST_CELLS = 1000, 6, 50_000
 # Cost weights of a path, and those at which a small policy is compared with the ladder.
 N_COST_WEIGHTS, N_COMPARED = 40, 12
 # Where a small policy is ahead of the ladder at some bill, a full one is fitted.
@@ -125,7 +126,8 @@ def fit_policies(
     """
     if rows.task != "classification" or not FEWEST_ROWS <= rows.n_train < LARGE:
         return None
-    if rows.X.shape[1] < FEWEST_FEATURES:
+    n_features = rows.X.shape[1]
+    if n_features < FEWEST_FEATURES or rows.n_train * n_features < FEWEST_CELLS:
         return None
     trial = _fit(rows, ladder, prices, cap, TRIAL, N_COMPARED, random)
     if lag(trial, ladder, cost_weights, starts, rows) >= 0:
