@@ -43,7 +43,7 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], left: int 
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for i, column in enumerate(columns):
         if i < left:
             table.add_column(column, overflow="fold")
@@ -62,9 +62,9 @@ def in_lines(metric: str) -> str:
     --------
     >>> from thrifty.cli.console import in_lines
     >>> in_lines("neg_error_cost")
-    'neg_error_\\ncost'
+    'neg_\\nerror_\\ncost'
     """
-    return "\n".join(textwrap.wrap(metric.replace("_", "_ "), 11)).replace("_ ", "_")
+    return "\n".join(textwrap.wrap(metric.replace("_", "_ "), 9)).replace("_ ", "_")
 
 
 def show_settings(settings: dict[str, Any]) -> None:
