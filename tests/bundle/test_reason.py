@@ -71,7 +71,7 @@ def test_the_first_question_of_a_ladder_counts_all_that_follows(ladder_evidence)
     ladder = Stages.of([reading([0], 0.6), reading([0, 1, 2], 0.99)], thresholds=[0.1, np.inf])
     why = predictor_of(ladder, evidence=ladder_evidence).walk().why
     assert (why.features, why.price, why.cost) == (("age",), 1.0, 25.0)
-    assert "(CAD 25.00 more by the end)" in why.text
+    assert "(CAD 25.00 more on average by the end)" in why.text
 
 
 def test_a_purchase_that_helped_nobody_is_not_called_useful():
@@ -234,7 +234,7 @@ def test_a_ladder_that_is_cut_off_is_complete():
 def test_a_policy_stops_when_nothing_is_worth_its_price_fits_or_is_left():
     assert end_of(policy(cost_weight=10.0)) == (
         "not_worth_it",
-        "nothing that is left is worth its price",
+        "no remaining feature is worth its price",
     )
     assert end_of(policy(cap=0.5))[0] == "cap"
     assert end_of(policy())[0] == "complete"

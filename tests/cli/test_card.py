@@ -20,7 +20,7 @@ def test_a_fit_writes_its_card(run, folder, table) -> None:
     assert "card: card.md" in result.stdout and "report: r.html" in result.stdout
     assert "ward" in result.stdout  # differences, or that there are none
     card = (folder / "card.md").read_text()
-    assert card.startswith("# Model card: ill under a budget")
+    assert card.startswith("# Model card: Predicting ill under a budget")
     assert "| ward | rows | accuracy |" in card and "| sex | rows | accuracy |" in card
     assert "table.csv" in card and "144 training, 48 validation, 48 test" in card
     assert "Results by group" in (folder / "r.html").read_text()

@@ -91,7 +91,7 @@ def test_a_point_that_another_beats_as_printed_is_not_listed(capsys, monkeypatch
 
 @pytest.mark.parametrize(
     ("quality", "why"),
-    [(None, "by its labels and its probabilities together"), (0.8, "proven to be good enough")],
+    [(None, "judged by labels and probabilities together"), (0.8, "shown to be good enough")],
 )
 def test_a_chosen_point_that_is_beaten_is_mentioned_apart(capsys, quality, why) -> None:
     beaten = point(15.08, 0.83, chosen=True, dominated=True)

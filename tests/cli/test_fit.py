@@ -85,7 +85,7 @@ def test_a_quality_is_reached_by_the_cheapest_model(run, folder) -> None:
     assert cheaper and all(point["quality"] < 0.7 for point in cheaper)
     settings = facts["settings"]
     assert (settings["quality"], settings["budget"], settings["confidence"]) == (0.7, None, None)
-    assert facts["title"] == "ill at a quality"
+    assert facts["title"] == "Predicting ill at a target quality"
 
 
 def test_a_quality_is_met_with_confidence(run, folder) -> None:
@@ -136,7 +136,7 @@ def test_a_report_is_written(run, folder) -> None:
     result = run(*FIT, "--report", "r.html")
     assert result.exit_code == 0 and "report: r.html" in result.stdout
     html = (folder / "r.html").read_text()
-    assert "ill under a budget" in html and "Every feature costs 1." in html
+    assert "Predicting ill under a budget" in html and "Every feature costs 1." in html
 
 
 def test_the_seed_decides_the_file(run, folder) -> None:
@@ -208,7 +208,7 @@ def test_a_wrong_option_is_reported_before_any_work(run, folder, arguments, word
 
 
 def test_a_budget_or_a_quality_is_needed(run, folder, refused) -> None:
-    refused(run(*BARE), "Give either --budget or --quality", code=2)
+    refused(run(*BARE), "Give --budget, --quality or --costs.", code=2)
 
 
 # --- 4 and 1 -----------------------------------------------------------------
@@ -286,7 +286,7 @@ def test_a_fresh_interpreter_behaves_the_same(folder, fresh) -> None:
 
 # --- weights and costs of errors ---------------------------------------------
 
-COSTS = "true,said,cost\nno,yes,20\nyes,no,100\n"
+COSTS = "true,predicted,cost\nno,yes,20\nyes,no,100\n"
 
 
 def test_costs_of_errors_are_totaled_with_the_bills(run, folder) -> None:
@@ -340,7 +340,7 @@ def test_costs_must_be_text_and_need_classes(run, folder) -> None:
     (folder / "costs.csv").write_text(COSTS)
     arguments = ("fit", "table.csv", "--target", "age", "--task", "regression", "-o", "m.thrifty")
     assert "has no classes" in run(*arguments, "--costs", "costs.csv").stderr
-    assert "Give either --budget or --quality, or --costs" in run(*BARE).stderr
+    assert "Give --budget, --quality or --costs" in run(*BARE).stderr
 
 
 def test_the_weight_column_weighs_and_is_not_a_feature(run, folder, frame) -> None:

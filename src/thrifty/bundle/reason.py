@@ -15,9 +15,9 @@ __all__ = ["ENDS", "NATURAL_ENDS", "Alternative", "Reason"]
 
 ENDS = {
     "complete": "complete: nothing was left to ask",
-    "sure": "sure enough: it could have asked for more",
-    "settled": "settled: nothing that is left could change the answer",
-    "not_worth_it": "nothing that is left is worth its price",
+    "sure": "sure enough without the remaining features",
+    "settled": "settled: no remaining feature could change the answer",
+    "not_worth_it": "no remaining feature is worth its price",
     "cap": "cap reached",
     "budget": "budget spent",
     "source_failed": "a source failed",
@@ -159,7 +159,8 @@ def explain(
     else:
         effect = f"labeled rows gained nothing from here; {what} is {now}"
     amount = money(round(ahead, 2) if ahead >= 1 else float(f"{ahead:.3g}"), unit)
-    by_then = "" if math.isclose(ahead, cost, rel_tol=1e-3) else f" ({amount} more by the end)"
+    more = f" ({amount} more on average by the end)"
+    by_then = "" if math.isclose(ahead, cost, rel_tol=1e-3) else more
     stopping = Alternative((), 0.0, 0.0)
     kind: GainKind = "risk" if is_class else "error"
     text = f"{effect}{by_then}; next best: {stopping}"

@@ -96,6 +96,8 @@ def _execute(interview: Interview, line: str, unit: str, err: bool) -> None:
     elif line == "others":
         for question in interview.others:
             click.echo(format_question(question, unit), err=err)
+        if not interview.others:
+            click.echo("  no other feature is requested now", err=err)
     elif line == "skip":
         interview.skip()
     elif line == "stop":

@@ -28,7 +28,7 @@ CARD = click.option(
 )
 BY = click.option(
     "--by", multiple=True, metavar="COL",
-    help="Column to compare error and cost by, such as the sex; any column of TABLE; repeatable.",
+    help="Column whose groups are compared by error and cost, such as sex; repeatable.",
 )  # fmt: skip
 
 
@@ -82,6 +82,6 @@ def render_card(facts: dict[str, Any], card: Path | None) -> str:
 def show_groups(facts: dict[str, Any]) -> None:
     """Print where groups differ by more than noise."""
     for entry in facts.get("by", []):
-        nothing = [f"By {entry['column']}, no difference is beyond noise."]
+        nothing = [f"By {entry['column']}: no difference beyond noise."]
         for sentence in entry["differences"] or nothing:
             click.echo(sentence)

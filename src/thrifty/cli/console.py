@@ -43,7 +43,7 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], left: int 
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for i, column in enumerate(columns):
         if i < left:
             table.add_column(column, overflow="fold")
@@ -62,9 +62,9 @@ def in_lines(metric: str) -> str:
     --------
     >>> from thrifty.cli.console import in_lines
     >>> in_lines("neg_error_cost")
-    'neg_error_\\ncost'
+    'neg_\\nerror_\\ncost'
     """
-    return "\n".join(textwrap.wrap(metric.replace("_", "_ "), 11)).replace("_ ", "_")
+    return "\n".join(textwrap.wrap(metric.replace("_", "_ "), 9)).replace("_ ", "_")
 
 
 def show_settings(settings: dict[str, Any]) -> None:
@@ -133,11 +133,11 @@ def show_fit(facts: dict[str, Any]) -> None:
     show_frontier([point for point in facts["frontier"] if not point["dominated"]], metric, unit)
     if any(point["chosen"] and point["dominated"] for point in facts["frontier"]):
         point = chosen["validation"]
-        why = "better than all that cost less, by its labels and its probabilities together"
+        why = "better than all cheaper ones, judged by labels and probabilities together"
         if settings["quality"] is not None:
-            why = "the cheapest of those that were proven to be good enough"
+            why = "the cheapest of those shown to be good enough"
         elif facts["total"] is not None:
-            why = "the one with the least total of features and errors"
+            why = "the one with the lowest total cost of features and errors"
         click.echo(
             f"The chosen model is not on it, but {why}: {chosen['learner']}, mean bill "
             f"{format_mean(point['bill'], unit)}, {metric} "
@@ -173,7 +173,8 @@ def show_results(facts: dict[str, Any]) -> None:
     def last(result: dict[str, Any]) -> str:
         if has_totals:
             return format_mean(result["total"]["total"])
-        return f"{100 * (1 - result['bill'] / full):.1f}%" if full > 0 else "-"
+        saving = round(100 * (1 - result["bill"] / full), 1) + 0.0 if full > 0 else None  # no -0.0
+        return "-" if saving is None else f"{saving:.1f}%"
 
     bill = f"mean bill\n({unit})" if unit else "mean bill"
     show_table(

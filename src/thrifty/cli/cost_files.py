@@ -1,8 +1,8 @@
 """Costs of errors in CSV and TOML files.
 
-A CSV file has the columns ``true,said,cost``::
+A CSV file has the columns ``true,predicted,cost``::
 
-    true,said,cost
+    true,predicted,cost
     ill,well,500
     well,ill,100
 
@@ -31,7 +31,7 @@ from thrifty.errors import DataError, did_you_mean, raise_all
 
 __all__ = ["read_costs_file"]
 
-COLUMNS = ["true", "said", "cost"]
+COLUMNS = ["true", "predicted", "cost"]
 
 
 def read_costs_file(path: Path, labels: Sequence[Any]) -> dict[tuple[Any, Any], float]:
@@ -51,7 +51,7 @@ def read_costs_file(path: Path, labels: Sequence[Any]) -> dict[tuple[Any, Any], 
     """
     problems: list[str] = []
     if path.suffix.lower() not in (".csv", ".toml"):
-        raise DataError(f"{path}: costs of errors are in a .csv or a .toml file")
+        raise DataError(f"{path}: give the costs of errors as a .csv or .toml file")
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -70,11 +70,11 @@ def read_costs_file(path: Path, labels: Sequence[Any]) -> dict[tuple[Any, Any], 
             continue
         key = by_text[true], by_text[said]
         if key in costs:
-            problems.append(f"{where}{true!r}, {said!r} is listed before")
+            problems.append(f"{where}{true!r}, {said!r} is listed twice")
         costs[key] = amount
     if not problems:
         problems += [
-            f"no cost where {str(true)!r} is called {str(said)!r}"
+            f"no cost for predicting {str(said)!r} where {str(true)!r} is true"
             for true in labels
             for said in labels
             if true != said and (true, said) not in costs
@@ -99,7 +99,7 @@ def _read_csv(text: str, problems: list[str]) -> list[tuple[str, str, str, Any]]
             problems.append(f"{where}{len(cells)} cells where the header has {len(header)}")
             continue
         row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
-        entries.append((where, row["true"], row["said"], row["cost"]))
+        entries.append((where, row["true"], row["predicted"], row["cost"]))
     return entries
 
 

@@ -33,9 +33,9 @@ def demo(output: Path) -> None:
     output.mkdir(parents=True, exist_ok=True)
     click.echo(
         "Does a patient have heart disease? Questions cost CAD 1, a blood test 5 to 10, a scan\n"
-        "about 100; all 13 features together CAD 323.97. A clinic has CAD 30 per patient, on\n"
+        "about 100; all 13 features together CAD 323.97. A clinic can spend CAD 30 per patient on\n"
         "average. Data: Heart Disease, UCI Machine Learning Repository (CC BY 4.0), 920 patients.\n"
-        "Prices: fees of Ontario, published by Turney (1995).\n"
+        "Prices: Ontario fees, as published by Turney (1995).\n"
     )
     new = _write_tables(output)
     table, model = output / "heart.csv", output / "model.thrifty"
@@ -48,12 +48,12 @@ def demo(output: Path) -> None:
     _run("Train the best model whose bills are within the budget on average:", "fit", *given,
          "--budget", BUDGET, "-o", model, "--report", report)  # fmt: skip
     _run("Draw what other budgets would buy:", "curve", *given, "-o", output / "curve.svg")
-    _run(f"Predict {NEW_PATIENTS} patients that were kept out of the table:", "predict", model,
+    _run(f"Predict {NEW_PATIENTS} patients who were left out of the table:", "predict", model,
          new_table, "--bill", "-o", predictions)  # fmt: skip
     typed, patient = _answers(model, new)
-    _run(f"One of them, line {patient + 2} of {new_table}, one question after the other. The model "
-         "stops as soon as a further test would not pay. (cp is the type of chest pain, 1 to 4, "
-         "trestbps the blood pressure at rest, chol the cholesterol.)", "ask", model,
+    _run(f"One of them, line {patient + 2} of {new_table}, one question at a time. The model "
+         "stops as soon as another test is not worth its price. (cp is the type of chest pain, "
+         "1 to 4, trestbps the resting blood pressure, chol the cholesterol.)", "ask", model,
          typed=typed)  # fmt: skip
     click.echo(
         f"The patient's record says: disease {new['disease'].iloc[patient]}.\n\n"

@@ -32,13 +32,12 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 @click.command(short_help="Train the best model within a budget.")
 @training_options
 @click.option("--budget", multiple=True, callback=amounts, metavar="B",
-              help="Largest mean cost per example; give this or --quality. Again, as CURRENCY=B or "
-              "latency=B, for other currencies of the price list and for the latency.")  # fmt: skip
+              help="Largest mean cost per example; give this or --quality. Repeat as CURRENCY=B or "
+              "latency=B for other currencies of the price list and for latency.")  # fmt: skip
 @click.option("--quality", type=float, callback=finite, metavar="Q",
               help="Pick the cheapest model whose quality is at least Q.")  # fmt: skip
 @click.option("--cap", multiple=True, callback=amounts, metavar="C",
-              help="Largest cost of any single example; CURRENCY=C or latency=C "
-              "likewise.")  # fmt: skip
+              help="Largest cost of any single example; repeatable like --budget.")  # fmt: skip
 @click.option("--confidence", type=PROBABILITY, callback=finite, metavar="P",
               help="Confidence that the budget, or the quality, holds on new data; by default "
               "0.95.")  # fmt: skip
@@ -46,14 +45,14 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
               help="Meet the budget, or the quality, on the validation set only, without a safety "
               "margin for new data.")  # fmt: skip
 @click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), callback=finite,
-              metavar="SECONDS", help="Seconds to train in; of several learners, none starts "
-              "after it.")  # fmt: skip
+              metavar="SECONDS", help="Time limit for training; no further learner "
+              "starts once it is up.")  # fmt: skip
 @click.option("--weight-column", metavar="COL",
               help="Column with the weight of each row; it is not a feature.")  # fmt: skip
 @click.option("--costs", type=FILE,
               help="What errors cost, in the unit of the prices: a CSV file with the columns "
-              "true,said,cost, or a TOML file. Then the total of features and errors is "
-              "minimized, and --budget is optional.")  # fmt: skip
+              "true,predicted,cost, or a TOML file. Then the total cost of features and errors "
+              "is minimized, and --budget is optional.")  # fmt: skip
 @OUTPUT_MODEL
 @click.option("--report", type=OutputFile(), help="HTML report to write.")
 @CARD
@@ -79,7 +78,7 @@ def fit(
 
     TABLE is a CSV or Parquet file. Trains on 80% of the rows, picks the model by how it predicts
     rows that it has not seen in training, and reports its quality and cost on the other 20%. For
-    learners other than ladders, 20 of the 80% are held out to pick the model on.
+    learners other than ladders, a quarter of the 80% is held out to pick the model on.
     """
     safety = _read_confidence(budget, quality, costs, confidence, no_confidence)
     check_outputs([output, report, card], [options.table, options.prices, costs])
@@ -98,11 +97,11 @@ def fit(
             time_limit=time_limit,
         )  # fmt: skip
         prices = options.prices
-        goal = "at a quality" if quality is not None else "at the least total cost"
+        goal = "at a target quality" if quality is not None else "at the lowest total cost"
         goal = goal if budget is None else "under a budget"
         facts = fit_facts(
             found,
-            title=f"{options.target} {goal}",
+            title=f"Predicting {options.target} {goal}",
             target=options.target,
             source=options.table.name,
             note=f"Prices are those of {prices.name}." if prices else "Every feature costs 1.",
@@ -142,7 +141,7 @@ def _read_confidence(
     if budget is not None and quality is not None:
         raise click.UsageError("Give either --budget or --quality.")
     if not limited and costs is None:
-        raise click.UsageError("Give either --budget or --quality, or --costs.")
+        raise click.UsageError("Give --budget, --quality or --costs.")
     if confidence is not None and no_confidence:
         raise click.UsageError("Give either --confidence or --no-confidence.")
     if not limited and (confidence is not None or no_confidence):

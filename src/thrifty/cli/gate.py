@@ -68,8 +68,8 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
     """Train a cheap model in front of an expensive one.
 
     TABLE is a CSV or Parquet file whose rows the expensive model was not trained on. The new model
-    predicts most rows itself and sends the others to the expensive model. Rows are split as in
-    `thrifty fit`.
+    predicts most rows itself and sends the others to the expensive model. Rows are split
+    60/20/20 into training, validation and test sets.
     """
     goals = {"share": given["share"], "bill": given["budget"], "quality": given["quality"]}
     goals = {name: value for name, value in goals.items() if value is not None}
@@ -143,11 +143,11 @@ def _show(result: dict[str, Any]) -> None:
     saved = f"saves {amount} per example" if saving >= 0 else f"costs {amount} more per example"
     lost, gained = difference(result["accuracy_loss"]), difference(result["accuracy_gain"])
     click.echo({
-        "pays": f"The gate {saved} compared with sending every row. Accuracy lost by that: {lost}.",
+        "pays": f"The gate {saved} compared with sending every row. Accuracy lost: {lost}.",
         "saves nothing": f"The gate does not pay: compared with sending every row it {saved}. Send "
         "every row, or try a smaller --share or --budget.",
         "sends nothing": "The gate does not pay: it sends no row. The cheap model alone "
-        f"{saved} compared with sending every row. Accuracy lost by that: {lost}.",
+        f"{saved} compared with sending every row. Accuracy lost: {lost}.",
         "cheap model suffices": "The gate does not pay: the cheap model alone costs less. Accuracy "
         f"gained by sending rows: {gained}.",
     }[result["verdict"]])  # fmt: skip

@@ -46,7 +46,7 @@ def predict(
     from thrifty.bundle import load
     from thrifty.cli.csv_output import to_safe_csv
     from thrifty.cli.tables import read_feature_table, read_ids
-    from thrifty.costs.money import money
+    from thrifty.costs.money import format_mean
 
     predictor = load(model)
     classes, unit = predictor.classes, predictor.prices.unit
@@ -80,7 +80,6 @@ def predict(
         lists = {name: values.tolist() for name, values in columns.items()}
         show_json(summary if output else {**summary, **ids, **lists})
     elif output:
-        mean_bill = money(round(mean, 4), unit)
-        click.echo(f"{len(result)} predictions, mean bill {mean_bill}: {output}")
+        click.echo(f"{len(result)} predictions, mean bill {format_mean(mean, unit)}: {output}")
     else:
         click.echo(to_safe_csv(result), nl=False)

@@ -57,10 +57,10 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     class_weight : dict, "balanced" or None
         Weights of the classes, as in scikit-learn.
     costs : array of shape (K, K) or mapping, optional
-        What errors cost, in the unit of the prices: a matrix ``[true, said]`` in the order of
-        `classes_`, or ``{(true, said): cost}``, or ``{true: {said: cost}}``. Then labels are
-        predicted by least expected cost, and the point with the least mean total is chosen: bills
-        plus costs of errors. See also `fit`.
+        What errors cost, in the unit of the prices: a matrix ``[true, predicted]`` in the
+        order of `classes_`, or ``{(true, predicted): cost}``, or ``{true: {predicted: cost}}``.
+        Then labels are predicted by lowest expected cost, and the point with the lowest mean total
+        is chosen: bills plus costs of errors. See also `fit`.
     random_state : int, RandomState or None
         Splits the rows, and seeds the learners.
 

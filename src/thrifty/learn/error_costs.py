@@ -123,14 +123,14 @@ class ErrorCosts:
 
 
 def read_cost_matrix(costs: Any, labels: list[Any]) -> Floats:
-    """Return costs of errors as a matrix ``[true, said]`` in the order of the labels.
+    """Return costs of errors as a matrix ``[true, predicted]`` in the order of the labels.
 
     Parameters
     ----------
     costs : array of shape (K, K), or mapping
-        A matrix in the order of the labels; or ``{(true, said): cost}``, or ``{true: {said:
-        cost}}``. In a mapping, a right answer costs nothing unless it is listed; all errors must
-        be.
+        A matrix in the order of the labels; or ``{(true, predicted): cost}``, or
+        ``{true: {predicted: cost}}``. In a mapping, a right answer costs nothing unless it is
+        listed; all errors must be.
     labels : list
         The classes.
 
@@ -164,7 +164,7 @@ def read_cost_matrix(costs: Any, labels: list[Any]) -> Floats:
     problems = []
     for key, cost in pairs.items():
         if not isinstance(key, tuple) or len(key) != 2:
-            problems.append(f"{key!r} is not a pair (true, said)")
+            problems.append(f"{key!r} is not a pair (true, predicted)")
             continue
         strange = [label for label in key if label not in codes]
         problems += [f"no class {each!r}{did_you_mean(each, labels)}" for each in strange]

@@ -28,7 +28,7 @@ class Decision:
     Parameters
     ----------
     costs : array of shape (K, K)
-        ``costs[true, said]``: what it costs to predict class `said` where class `true` is right.
+        ``costs[true, predicted]``: what it costs to predict one class where another is true.
         Finite and 0 or more.
 
     Raises

@@ -91,7 +91,7 @@ def _purpose(facts: dict[str, Any]) -> Section:
     ]
     goal = f"the best {metric}"
     if facts.get("total") is not None:
-        goal = "the least total cost of features and errors"
+        goal = "the lowest total cost of features and errors"
     if settings["budget"] is not None:
         sure = settings["confidence"]
         sure = f", with {100 * sure:g}% confidence" if sure is not None else ""
@@ -108,7 +108,7 @@ def _purpose(facts: dict[str, Any]) -> Section:
     if settings["cap"] is not None:
         items.append(f"No example may cost more than {money(settings['cap'], unit)}.")
     items.append(
-        "Not meant for another target, for examples that come from elsewhere than the data below, "
+        "Not meant for another target, for examples from a different source than the data below, "
         "or for other prices without a new fit."
     )
     return Section("Purpose", [Bullets(items)])

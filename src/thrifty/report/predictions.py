@@ -217,7 +217,7 @@ def example(predictor: Predictor, rows: ValidationSet, i: int) -> dict[str, Any]
         digits = ".4g" if probability is None else ".2f"
         low, high = (f"{bound:{digits}}" for bound in receipt.interval)
         sure += f", 95% interval {low} to {high}"
-    end = "" if receipt.stopped == "complete" else f" It stopped: {receipt.reason}."
+    end = "" if receipt.stopped == "complete" else f" It stopped early ({receipt.reason})."
     reasons = {id(each.reason): each.reason for each in receipt.purchases if each.reason}
     return {
         "row": int(rows.positions[i]),

@@ -89,7 +89,7 @@ def _constant_remark(found: BudgetFit) -> str:
     verb = "answers" if found.task == "classification" else "predicts"
     quality = f"{metric} {format_quality(metric, chosen.quality)}"
     if found.chosen.ceiling == 0:
-        why = "No feature that the budget buys pays on these rows: raise the budget, give more "
+        why = "No feature within the budget pays off on these rows: raise the budget, give more "
         why += "rows, or use another metric."
         if found.by_total:
             why = "No feature saves more in errors than it costs: check the costs of errors, or "
