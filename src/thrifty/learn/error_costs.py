@@ -6,6 +6,7 @@ on the true and the predicted class, or differ from row to row.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -169,7 +170,7 @@ def read_cost_matrix(costs: Any, labels: list[Any]) -> Floats:
         strange = [label for label in key if label not in codes]
         problems += [f"no class {each!r}{did_you_mean(each, labels)}" for each in strange]
         number = isinstance(cost, (int, float, np.number)) and not isinstance(cost, bool)
-        if not number or not np.isfinite(cost) or cost < 0:
+        if not number or not 0 <= cost <= sys.float_info.max:
             problems.append(f"{key}: {cost!r} is not a finite cost of 0 or more")
         elif not strange:
             matrix[codes[key[0]], codes[key[1]]] = cost
