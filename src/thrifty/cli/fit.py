@@ -78,8 +78,8 @@ def fit(
     """Train the best model within a budget.
 
     TABLE is a CSV or Parquet file. Trains on 80% of the rows, picks the model by how it predicts
-    rows that it has not seen in training, and reports its quality and cost on the other 20%. For
-    learners other than ladders, 20 of the 80% are held out to pick the model on.
+    rows that it has not seen in training, and reports its quality and cost on the other 20%. With
+    learners other than ladders, 60% are trained on, and 20% are held out to pick the model on.
     """
     safety = _read_confidence(budget, quality, costs, confidence, no_confidence)
     check_outputs([output, report, card], [options.table, options.prices, costs])
