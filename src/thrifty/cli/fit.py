@@ -87,6 +87,9 @@ def fit(
     unit = data.table.prices.unit
     budget, cap = name_main(budget, unit), name_main(cap, unit)
     groups = read_groups(options.table, by, data.kept)
+    for learner in data.learners.values():
+        if len(data.learners) == 1 and "time_limit" in learner.get_params(deep=False):
+            learner.set_params(time_limit=time_limit)  # it plans its work by it
     with learner_progress():
         from thrifty.frontier import fit_budget
         from thrifty.report import fit_facts, render_page, write_page
