@@ -97,3 +97,9 @@ def test_outputs_are_read_in_the_order_of_the_classes() -> None:
     np.testing.assert_array_equal(read_outputs({"labels": ["b"]}, 1, classes), [[0.0, 1.0]])
     with pytest.raises(ValueError, match="neither probabilities nor labels"):
         read_outputs({"score": 1}, 1, classes)
+
+
+def test_a_class_that_is_named_twice_is_refused() -> None:
+    response = {"probabilities": [[0.1, 0.9]], "classes": ["a", "a"]}
+    with pytest.raises(ValueError, match="a class is named twice among"):
+        read_outputs(response, 1, np.array(["a", "b"]))

@@ -147,3 +147,13 @@ def test_models_that_know_no_rounds_are_walked_and_bounded_by_one_feature_at_a_t
     assert side.rounds(X) is None
     assert side.longest_paths() is None
     assert latencies(side, bound, X).tolist() == [0, 0]
+
+
+def test_what_comes_after_the_end_takes_no_time(predictor):
+    walk = predictor.walk()
+    walk.tell({"xray": 1.0})
+    walk.stop("no magnet")
+    walk.tell({"mri": 1.0})
+    receipt = walk.receipt
+    assert (receipt.unread, receipt.total) == (("mri",), 20)
+    assert (receipt.rounds, receipt.latency) == ((("xray",),), 10)

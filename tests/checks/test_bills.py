@@ -50,7 +50,7 @@ def test_a_receipt_that_charges_a_group_with_every_member_is_caught(
     honest, frame, monkeypatch
 ) -> None:
     marginal = BoundPrices.marginal
-    monkeypatch.setattr(BoundPrices, "marginal", lambda self, j, bought: marginal(self, j, ()))
+    monkeypatch.setattr(BoundPrices, "marginal", lambda self, j, *_: marginal(self, j, ()))
     with pytest.raises(LawError, match=r"price of '\w+' of row \d+"):
         law_receipts(honest, frame)
 

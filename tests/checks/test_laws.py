@@ -106,7 +106,7 @@ MEASURED = {f"{law}-{case}" for law in ("walks", "path", "files") for case in ("
 def small_ladders(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ladders do a tenth of their work; no law depends on how much they do."""
     few_trees = BoostedTrees(8, learning_rate=0.3, max_leaves=7, min_samples_leaf=5, max_depth=3)
-    monkeypatch.setattr(BoostedTrees, "suited_to", lambda rows: few_trees)
+    monkeypatch.setattr(BoostedTrees, "suited_to", lambda rows, is_top=True: few_trees)
     monkeypatch.setitem(EFFORTS, "balanced", RungSettings(4, n_trees=6, n_top_trees=9, repeats=1))
 
 

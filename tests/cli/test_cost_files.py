@@ -29,6 +29,8 @@ def test_both_kinds_of_files_say_the_same(tmp_path) -> None:
         ("c.toml", "[costs.no\n", ["Expected"]),
         ("c.toml", "[costs.no]\nyes = true\n", ["cost True is not a finite number"]),
         ("c.toml", "[costs.no]\nyes = []\n", ["cost [] is not a finite number"]),
+        ("c.toml", f"[costs.no]\nyes = 1{'0' * 400}\n", ["is not a finite number"]),
+        ("c.csv", f"true,predicted,cost\nno,yes,{'1' * 140_000}\n", ["field larger than"]),
         ("c.txt", "", ["as a .csv or .toml file"]),
     ],
 )  # fmt: skip

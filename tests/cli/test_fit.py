@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from thrifty import load
+from thrifty.errors import DataError
 
 # One learner, for speed; one test trains them all.
 BARE = ("fit", "table.csv", "--target", "ill", "--learner", "greedy-miser", "-o", "m.thrifty")
@@ -58,6 +59,20 @@ def test_a_learner_that_ran_out_of_time_is_reported(run, folder) -> None:
     names = ("--learner", "budget-forest", "--time-limit", "1e-9")
     result = run(*FIT, *names)
     assert "budget-forest did not run: no time left" in result.stdout
+
+
+def test_a_single_ladder_plans_with_the_time_limit(run, folder, monkeypatch) -> None:
+    given = {}
+
+    def capture(*_, learners, **__):
+        given.update({name: learner.get_params() for name, learner in learners.items()})
+        raise DataError("enough")
+
+    monkeypatch.setattr("thrifty.frontier.fit_budget", capture)
+    run(*BARE[:4], *BARE[6:], "--budget", "8", "--time-limit", "5")
+    assert given["ladder"]["time_limit"] == 5
+    run(*BARE, "--learner", "ladder", "--budget", "8", "--time-limit", "7")
+    assert given["ladder"]["time_limit"] is None
 
 
 def test_several_budgets_are_met_and_shown(run, folder) -> None:

@@ -13,6 +13,7 @@ import pytest
 from thrifty.cli.options import (
     TrainingOptions,
     check_outputs,
+    name_main,
     read_prices,
     read_training_data,
 )
@@ -206,3 +207,9 @@ def test_wrong_columns_and_wrong_prices_are_reported_at_once(run, folder, refuse
     (folder / "prices.csv").write_text("feature,cost\n")
     result = run(*FIT, "--drop", "sx", "--prices", "prices.csv")
     refused(result, "2 problems", "did you mean 'sex'?", "unknown column 'cost'")
+
+
+def test_the_main_currency_has_one_amount() -> None:
+    assert name_main({"": 30.0, "ms": 5.0}, "CAD") == {"CAD": 30.0, "ms": 5.0}
+    with pytest.raises(click.UsageError, match="CAD is the main currency, and has two amounts"):
+        name_main({"": 30.0, "CAD": 40.0}, "CAD")

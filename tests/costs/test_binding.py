@@ -204,3 +204,28 @@ def test_a_column_name_that_is_not_text_does_not_hide_other_problems():
     message = problems_of(Prices({"b": 1}), ["a", 3])
     assert "the column name 3 is not text" in message
     assert "'b' is not a column of the table" in message
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"delays": {"mri": 3}},
+        {"requires": {"mri": [0]}},
+        {"requires": {0: ["mri"]}},
+        {"also": {"ms": Prices({"mri": 3})}},
+    ],
+)
+def test_a_table_without_names_has_no_feature_by_name(parts) -> None:
+    words = problems_of(Prices([1.0, 2.0], **parts), 2)
+    assert "'mri' is a name, but the table has none; use its position, 0 to 1" in words
+
+
+def test_a_panel_is_the_name_of_a_group() -> None:
+    prices = Prices([1.0, 2.0], groups={"blood": [0, 1]}, panels=[["blood"]])
+    assert "panel of the unknown group ['blood']" in problems_of(prices, 2)
+
+
+def test_a_feature_that_several_currencies_list_is_warned_of_once() -> None:
+    prices = Prices({"age": 1, "chol": 2}, also={"ms": Prices({"chol": 3})})
+    with pytest.warns(UserWarning, match="no such column: 'chol'$"):
+        prices.bind(["age"])

@@ -112,6 +112,13 @@ def test_without_a_confidence_the_nearest_is_named_too() -> None:
         found.cheapest(0.95)
 
 
+@pytest.mark.parametrize("confidence", [None, 0.95])
+@pytest.mark.parametrize("quality", [math.nan, None, "0.9"])
+def test_a_quality_is_a_number(quality, confidence) -> None:
+    with pytest.raises(BudgetError, match=f"quality: {quality!r} is not a number"):
+        curve(drawn(0, share(0.5))).cheapest(quality, confidence)
+
+
 def test_few_rows_are_too_few() -> None:
     with pytest.raises(BudgetError, match="2 validation rows are too few"):
         curve(drawn(0, [1, 1])).cheapest(0.5, 0.95)

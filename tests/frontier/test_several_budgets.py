@@ -139,6 +139,13 @@ def test_amounts_of_the_main_currency():
     assert read_amounts(None, CLINIC.bind(6)) == {}
 
 
+@pytest.mark.parametrize("what", ["budget", "cap"])
+def test_amounts_are_checked_before_any_split(rows, what):
+    settings = {"budget": 20, what: {"CAD": "much"}}
+    with pytest.raises(BudgetError, match=f"{what}: 'much' is not a finite number"):
+        fit_budget(*rows, prices=CLINIC, **settings)
+
+
 def test_prices_are_weighed_by_their_budgets():
     bound = CLINIC.bind(6)
     assert one_price(bound, {"CAD": 3, "latency": 3}, {}) is None

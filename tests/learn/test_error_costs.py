@@ -47,6 +47,7 @@ def test_all_problems_are_listed():
         ({"ill": {"well": 1}}, r"\('ill', 'sick'\) has no cost; list all errors"),
         ([[0, 1], [1, 0]], "a matrix for 2 classes; there are 3"),
         (np.zeros((3, 3)), "all answers cost the same"),
+        ({("ill", "well"): 10**400}, "is not a finite cost of 0 or more"),
     ],
 )
 def test_costs_that_do_not_fit_are_refused(costs, words):

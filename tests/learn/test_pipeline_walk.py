@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from pipeline_cases import FRAME, LABELS, N, finish, fitted_pipeline, miser
@@ -39,7 +40,8 @@ def test_a_walk_asks_for_source_columns_at_their_price(pipeline):
     assert (walk.price("chol"), walk.price("fbs")) == (5.0, 0.0)
     assert "PipelineWalk(1 values, asks=" in repr(walk)
     walk.stop("closed")
-    assert walk.done and walk.answer == walk.best and walk.receipt.stopped == "closed"
+    assert walk.done and walk.answer == walk.best
+    assert (walk.receipt.stopped, walk.receipt.reason) == ("stopped", "closed")
     assert "answer=" in repr(walk)
 
 
@@ -91,3 +93,11 @@ def test_arrays_and_other_frames_work(kind):
     assert walk.answer == expected.predict(X.iloc[[0]])[0]
     walk = piped.walk()
     walk.skip(names[0])  # a scaler takes a missing value as it is
+
+
+def test_a_missing_value_is_not_replaced_by_another(pipeline):
+    walk = pipeline.walk()
+    walk.tell({"fbs": pd.NA})
+    walk.tell({"fbs": np.nan})  # missing, as before
+    with pytest.raises(DataError, match="'fbs' is <NA> already; start another walk for 0.5"):
+        walk.tell({"fbs": 0.5})

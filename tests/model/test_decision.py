@@ -78,6 +78,8 @@ def test_not_every_decision_has_a_threshold():
         ([[0, 1]], r"shape \(K, K\), not \(1, 2\)"),
         ([[0, -1], [1, 0]], r"finite and 0 or more, not \[-1.0\]"),
         ([[0, np.inf], [1, 0]], "finite and 0 or more"),
+        ([[0, 1], [1]], "a square table of numbers"),
+        ("none", "a square table of numbers"),
     ],
 )
 def test_costs_are_a_square_table_of_finite_numbers(costs, words):
@@ -117,6 +119,7 @@ def test_a_decision_survives_the_file_and_is_absent_without_one():
         {"costs": [[0, "1"], [1, 0]]},
         {"costs": [[0, -1], [1, 0]]},
         {"costs": [[0, True], [1, 0]]},
+        {"costs": [[0, 10**400], [1, 0]]},
         {"costs": [[0.0, 1.0], [1.0, 0.0]], "more": 1},
         {"costs": (1.0 - np.eye(3)).tolist()},
         [[0, 1], [1, 0]],

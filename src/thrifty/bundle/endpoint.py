@@ -189,6 +189,8 @@ def read_outputs(output: Any, rows: int, classes: NDArray[Any]) -> NDArray[np.fl
     order = np.arange(len(classes)) if labels is None else _class_codes(np.asarray(labels), classes)
     if values.shape[1] != len(order):
         raise ValueError(f"{values.shape[1]} probabilities for {len(order)} classes")
+    if len(np.unique(order)) < len(order):
+        raise ValueError(f"a class is named twice among {np.asarray(labels).tolist()[:MAX_QUOTED]}")
     proba = np.zeros((rows, len(classes)))
     proba[:, order] = values.astype(np.float64)
     return proba

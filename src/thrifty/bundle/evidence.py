@@ -330,9 +330,9 @@ def _cells(
 
 
 def _cuts(values: Floats, fewest: int, most: int) -> list[int]:
-    """Return where runs of increasing values start: at most so many, with so many values each.
+    """Return where to cut increasing values into at most `most` runs of at least `fewest` values.
 
-    Equal values stay together.
+    Equal values stay together, and all values are one run if there are too few for two.
     """
     size = max(fewest, math.ceil(len(values) / most))
     ends = np.flatnonzero(np.diff(values) > 0) + 1
@@ -353,7 +353,7 @@ def _wilson(share: Floats, n: Floats) -> tuple[Floats, Floats]:
 
 
 def _spread(residuals: Floats, weight: Floats, cuts: list[int]) -> tuple[Floats, Floats]:
-    """Return the quantiles of the residuals of each run that the next one lies between."""
+    """Return the interval, for each run, in which a new residual lies with confidence `LEVEL`."""
     tail = (1.0 - LEVEL) / 2.0
     bounds = []
     for part, w in zip(np.split(residuals, cuts[1:]), np.split(weight, cuts[1:]), strict=True):

@@ -98,6 +98,7 @@ class NamedWalk:
         self._paid: set[int] = set()
         self._skipped: set[int] = set()
         self._stopped: tuple[str, str] | None = None  # code and words, if it was stopped
+        self._late: set[int] = set()  # passed after that: neither used nor charged
         self._reasons: dict[int, Reason] = {}  # those that were read
         self._asks: tuple[str | int, ...] | None = None  # None: to be computed
         self._free: set[int] = set()  # known or skipped: need not be bought
@@ -156,6 +157,8 @@ class NamedWalk:
             passed before; the walk is then unchanged.
         """
         fresh = self._new_values(values)
+        if self._stopped is not None:
+            self._late.update(fresh)
         self._paid.update(fresh)
         self._quotes.expire(fresh)
         self._advance(fresh)
@@ -327,11 +330,13 @@ class NamedWalk:
         """Return what was bought in each round, and how long that took.
 
         The walk is walked again: values may have arrived one by one, or before they were asked for.
+        What arrived after it was stopped is left out.
         """
         delays = self._prices.delays
         if delays is None:
             return (), None
-        walked = list(walk_rounds(self._model, self._prices, self._encoded, self._free))
+        values = {j: x for j, x in self._encoded.items() if j not in self._late}
+        walked = list(walk_rounds(self._model, self._prices, values, self._free))
         names = self._schema.names
         rounds = tuple(tuple(names[j] for j in now) for now in walked)
         return rounds, float(sum(max(delays[j] for j in now) for now in walked))
@@ -340,10 +345,11 @@ class NamedWalk:
         """Return the features used so far, each after what it requires, and why they are."""
         found: dict[int, Why] = {}
         structure, touched = self._prices.structure, self._walk.touched
+        paid = self._paid - self._late
         for j in touched:
-            if j in self._paid and structure is not None:
+            if j in paid and structure is not None:
                 along = structure.in_order(structure.closure([j], self._free), touched)
-                fresh = (k for k in along if k in self._paid and k not in found)
+                fresh = (k for k in along if k in paid and k not in found)
                 found |= {k: "asked" if k in touched else "required" for k in fresh}
             elif j in self._free:
                 found[j] = "skipped" if j in self._skipped else "known"
@@ -351,7 +357,7 @@ class NamedWalk:
                 found[j] = "asked"
         if structure is not None:  # bought already for what is wanted now
             along = structure.in_order(structure.closure(self._walk.asks, self._free))
-            found |= {k: "required" for k in along if k in self._paid and k not in found}
+            found |= {k: "required" for k in along if k in paid and k not in found}
         return found
 
     def __repr__(self) -> str:

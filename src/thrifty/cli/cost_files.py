@@ -86,15 +86,20 @@ def read_costs_file(path: Path, labels: Sequence[Any]) -> dict[tuple[Any, Any], 
 def _read_csv(text: str, problems: list[str]) -> list[tuple[str, str, str, Any]]:
     """Return place, true class, predicted class and cost of each line."""
     reader = csv.reader(io.StringIO(text, newline=""))
-    header = [cell.strip().lower() for cell in next(reader, [])]
+    try:
+        lines = [(reader.line_num, cells) for cells in reader]
+    except csv.Error as error:
+        problems.append(f"line {reader.line_num + 1}: {error}")
+        return []
+    header = [cell.strip().lower() for cell in lines[0][1]] if lines else []
     if sorted(header) != sorted(COLUMNS):
         problems.append(f"line 1: the columns are {','.join(header)}, not {','.join(COLUMNS)}")
         return []
     entries = []
-    for cells in reader:
+    for line, cells in lines[1:]:
         if not any(cell.strip() for cell in cells):
             continue
-        where = f"line {reader.line_num}: "
+        where = f"line {line}: "
         if len(cells) != len(header):
             problems.append(f"{where}{len(cells)} cells where the header has {len(header)}")
             continue
@@ -127,6 +132,6 @@ def _number(cost: Any) -> float | None:
     """Return a cost as a float; None if it is not a finite number of 0 or more."""
     try:
         amount = math.nan if isinstance(cost, bool) else float(cost)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return amount if 0 <= amount < math.inf else None

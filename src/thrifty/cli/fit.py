@@ -77,8 +77,8 @@ def fit(
     """Train the best model within a budget.
 
     TABLE is a CSV or Parquet file. Trains on 80% of the rows, picks the model by how it predicts
-    rows that it has not seen in training, and reports its quality and cost on the other 20%. For
-    learners other than ladders, a quarter of the 80% is held out to pick the model on.
+    rows that it has not seen in training, and reports its quality and cost on the other 20%. With
+    learners other than ladders, 60% are trained on, and 20% are held out to pick the model on.
     """
     safety = _read_confidence(budget, quality, costs, confidence, no_confidence)
     check_outputs([output, report, card], [options.table, options.prices, costs])
@@ -86,6 +86,9 @@ def fit(
     unit = data.table.prices.unit
     budget, cap = name_main(budget, unit), name_main(cap, unit)
     groups = read_groups(options.table, by, data.kept)
+    for learner in data.learners.values():
+        if len(data.learners) == 1 and "time_limit" in learner.get_params(deep=False):
+            learner.set_params(time_limit=time_limit)  # it plans its work by it
     with learner_progress():
         from thrifty.frontier import fit_budget
         from thrifty.report import fit_facts, render_page, write_page

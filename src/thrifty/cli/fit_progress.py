@@ -40,15 +40,15 @@ def learner_progress() -> Iterator[None]:
 
     In a pipe, each learner has one line with the time that it took.
     """
-    from thrifty.frontier import progress as tell
+    from thrifty.frontier import progress as report_to
 
     if sys.stderr.isatty():
-        with _bars() as update, tell(update):
+        with _bars() as update, report_to(update):
             yield
         return
     lines = _Lines()
     try:
-        with tell(lines.update):
+        with report_to(lines.update):
             yield
     finally:
         lines.close()

@@ -98,7 +98,10 @@ def name_main(given: float | dict[str, float] | None, unit: str) -> Any:
 
     if not isinstance(given, dict):
         return given
-    return {name or unit or MAIN: amount for name, amount in given.items()}
+    main = unit or MAIN
+    if "" in given and main in given:
+        raise click.UsageError(f"{main} is the main currency, and has two amounts; give one.")
+    return {name or main: amount for name, amount in given.items()}
 
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

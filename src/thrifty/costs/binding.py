@@ -139,9 +139,10 @@ class Binding:
         """Warn of the features of the list that the table does not have."""
         if not self.others:
             return
+        others = dict.fromkeys(self.others)  # each once, though several currencies may list it
         listed = [name + hint.replace("; ", " (", 1) + ")" * bool(hint)
-                  for name, hint in self.others[:MAX_LISTED]]  # fmt: skip
-        n_more = len(self.others) - MAX_LISTED
+                  for name, hint in list(others)[:MAX_LISTED]]  # fmt: skip
+        n_more = len(others) - MAX_LISTED
         more = f" and {n_more} more" if n_more > 0 else ""
         warnings.warn(
             f"prices: ignored, as the table has no such column: {', '.join(listed)}{more}",
@@ -255,8 +256,11 @@ class Binding:
             for j in features:
                 requires.setdefault(j, set()).update(before)
         panels = []
-        for name in dict.fromkeys(self.prices.panels):
-            if name not in self.prices.groups:
+        names = list(self.prices.groups)
+        for k, name in enumerate(self.prices.panels):
+            if name in self.prices.panels[:k]:
+                continue
+            if name not in names:  # a list, as a name may be anything
                 hint = did_you_mean(name, self.prices.groups) or "; add it to groups"
                 self.problems.append(f"panel of the unknown group {name!r}{hint}")
                 continue
@@ -312,9 +316,12 @@ class Binding:
             problem = f"{reprlib.repr(key)} is not a feature; {remedy}"
         elif self.names is None:
             # A file holds only text, so "3" is position 3 if the table has no names.
-            if 0 <= int(key) < self.count:
+            if isinstance(key, str) and not _is_position(key):
+                problem = f"{key!r} is a name, but the table has none; {remedy}"
+            elif 0 <= int(key) < self.count:
                 return int(key)
-            problem = f"{key!r} is outside the table; {remedy}"
+            else:
+                problem = f"{key!r} is outside the table; {remedy}"
         elif key in self._index:
             return self._index[key]
         elif isinstance(key, str):
@@ -330,4 +337,5 @@ class Binding:
 
 
 def _is_position(key: str) -> bool:
+    """Return whether a text, such as "3", is the position of a column."""
     return key.isascii() and key.isdecimal()

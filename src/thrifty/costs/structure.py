@@ -187,4 +187,4 @@ def structure_problems(plain: Mapping[str, Any], n_features: int) -> list[str]:
     if len(set(firsts)) < len(firsts) or len(set(members)) < len(members):
         return ["a feature is in requires, or in panels, twice"]
     structure = Structure.build(plain)
-    return ["requires goes round in a circle"] if structure and structure.cycles() else []
+    return ["requires has a cycle"] if structure and structure.cycles() else []

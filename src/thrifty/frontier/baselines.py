@@ -258,7 +258,7 @@ class PlainModels:
     def _on_columns(
         self, name: str, columns: NDArray[np.intp], known: Tuned, most_trees: int
     ) -> Iterator[PlainModel]:
-        """Yield boosting and a forest on some columns, of so many trees at most."""
+        """Yield boosting and a forest on some columns, each with at most `most_trees` trees."""
         rounds = most_trees // self._trees_per_round
         if rounds:
             most = known.setting["n_estimators"] if self._many else MAX_ROUNDS

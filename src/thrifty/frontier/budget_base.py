@@ -107,7 +107,7 @@ class BudgetEstimator(PricedEstimator):
     @property
     def main_cap(self) -> float | None:
         """The cap in the main currency; None if there is none."""
-        return main_amount(self.cap, Prices.of(self.prices).unit)
+        return main_amount(self.cap, Prices.of(self.prices).unit, "cap")
 
     @property
     def has_several_budgets(self) -> bool:

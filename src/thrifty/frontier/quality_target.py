@@ -26,6 +26,7 @@ which is trained on all rows, is taken to be no worse than they are.
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +67,7 @@ def cheapest_with_confidence(curve: Curve, quality: float, confidence: float) ->
     ------
     BudgetError
         If there is none; it names the best point, its quality, and the quality that can be asked
-        for.
+        for. Also if `quality` is not a number.
 
     Examples
     --------
@@ -85,6 +86,7 @@ def cheapest_with_confidence(curve: Curve, quality: float, confidence: float) ->
     thrifty.errors.BudgetError: no model reaches accuracy 0.999 with 95% confidence; the nearest,
     ...
     """
+    _check_quality(quality)
     check_confidence(confidence)
     ranked = rank_points(curve)
     passed = []
@@ -110,8 +112,10 @@ def cheapest_on_validation_rows(curve: Curve, quality: float) -> CurvePoint:
     Raises
     ------
     BudgetError
-        If there is none; it names the best point and its quality.
+        If there is none; it names the best point and its quality. Also if `quality` is not a
+        number.
     """
+    _check_quality(quality)
     for point in curve.frontier:
         if point.quality >= quality:
             return point
@@ -161,6 +165,12 @@ def rank_points(curve: Curve) -> list[RankedPoint]:
             best = quality
             kept.append(RankedPoint(point, observed[id(point)][testing]))
     return kept[::-1]
+
+
+def _check_quality(quality: object) -> None:
+    """Raise a BudgetError if a quality is not a number: every point would seem to reach NaN."""
+    if isinstance(quality, bool) or not isinstance(quality, Real) or math.isnan(quality):
+        raise BudgetError(f"quality: {quality!r} is not a number")
 
 
 def _round_down(quality: float) -> str:

@@ -84,8 +84,13 @@ def read_amounts(given: Any, prices: BoundPrices, what: str = "budget") -> dict[
     return {name: check_budget(amount, f"{what} {name!r}") for name, amount in given.items()}
 
 
-def main_amount(given: Any, unit: str) -> float | None:
+def main_amount(given: Any, unit: str, what: str = "budget") -> float | None:
     """Return the budget, or the cap, in the main currency, whose unit is given; None if none is.
+
+    Raises
+    ------
+    BudgetError
+        If it is not a finite number of 0 or more.
 
     Examples
     --------
@@ -94,7 +99,7 @@ def main_amount(given: Any, unit: str) -> float | None:
     (3.0, 3.0)
     """
     amount = given.get(unit or MAIN) if isinstance(given, Mapping) else given
-    return None if amount is None else float(amount)
+    return None if amount is None else check_budget(amount, what)
 
 
 def one_price(

@@ -6,6 +6,7 @@ on the true and the predicted class, or differ from row to row.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -151,7 +152,7 @@ def read_cost_matrix(costs: Any, labels: list[Any]) -> Floats:
         matrix = Decision(costs).costs
         if len(matrix) != k:
             raise DataError(f"costs: a matrix for {len(matrix)} classes; there are {k}: {labels}")
-        return _some(np.array(matrix))
+        return _check_differs(np.array(matrix))
     pairs: dict[Any, Any] = {}
     for key, value in costs.items():
         if isinstance(value, Mapping):
@@ -166,12 +167,12 @@ def read_cost_matrix(costs: Any, labels: list[Any]) -> Floats:
         if not isinstance(key, tuple) or len(key) != 2:
             problems.append(f"{key!r} is not a pair (true, predicted)")
             continue
-        strange = [label for label in key if label not in codes]
-        problems += [f"no class {each!r}{did_you_mean(each, labels)}" for each in strange]
+        unknown = [label for label in key if label not in codes]
+        problems += [f"no class {each!r}{did_you_mean(each, labels)}" for each in unknown]
         number = isinstance(cost, (int, float, np.number)) and not isinstance(cost, bool)
-        if not number or not np.isfinite(cost) or cost < 0:
+        if not number or not 0 <= cost <= sys.float_info.max:
             problems.append(f"{key}: {cost!r} is not a finite cost of 0 or more")
-        elif not strange:
+        elif not unknown:
             matrix[codes[key[0]], codes[key[1]]] = cost
     if not problems:
         problems = [
@@ -179,10 +180,10 @@ def read_cost_matrix(costs: Any, labels: list[Any]) -> Floats:
             for true, said in zip(*np.nonzero(np.isnan(matrix)), strict=True)
         ]
     raise_all(DataError, "costs", problems)
-    return _some(matrix)
+    return _check_differs(matrix)
 
 
-def _some(matrix: Floats) -> Floats:
+def _check_differs(matrix: Floats) -> Floats:
     """Return a matrix; DataError if all answers cost the same, so that nothing is to be gained."""
     if (matrix == matrix[:, :1]).all():
         raise DataError("costs: all answers cost the same; give errors a positive cost")

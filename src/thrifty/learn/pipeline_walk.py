@@ -147,8 +147,12 @@ class PipelineWalk:
         """Record values, and pass on the transformed columns that they complete."""
         problems = self._unknown(values)
         for name, value in values.items():
-            old = self._values.get(name, value)
-            if old != value and not (is_missing(old) and is_missing(value)):
+            if name not in self._values:
+                continue
+            old = self._values[name]
+            # A missing value cannot be compared: NaN equals nothing, NA is neither true nor false.
+            either_is_missing = is_missing(old) or is_missing(value)
+            if is_missing(old) != is_missing(value) if either_is_missing else old != value:
                 problems.append(f"{name!r} is {old!r} already; start another walk for {value!r}")
         raise_all(DataError, "values", problems)
         told = {**values, **self._values}

@@ -52,7 +52,10 @@ class Decision:
     costs: Floats
 
     def __post_init__(self) -> None:
-        costs = np.array(self.costs, dtype=np.float64)
+        try:
+            costs = np.array(self.costs, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise DataError("costs: costs of errors are a square table of numbers") from None
         problems = []
         if costs.ndim != 2 or costs.shape[0] != costs.shape[1]:
             problems.append(f"costs of errors have the shape (K, K), not {costs.shape}")
@@ -142,5 +145,5 @@ class Decision:
                 raise BundleError("the costs of the decision must be a square table of numbers")
         try:
             return cls(np.array(costs, dtype=np.float64))
-        except DataError as error:
+        except (DataError, OverflowError) as error:
             raise BundleError(f"the decision: {error}") from error

@@ -170,7 +170,7 @@ def test_names_prices_and_files(tmp_path):
 @pytest.mark.parametrize(
     ("name", "value"),
     [("penalty", -0.1), ("penalty", np.nan), ("solver", "magic"), ("step_price", -1.0),
-     ("n_estimators", 0), ("prices", [1.0])],
+     ("n_estimators", 0), ("prices", 3.0)],
 )  # fmt: skip
 def test_parameters_out_of_range_are_refused_by_name(name, value):
     with pytest.raises(ValueError, match=f"'{name}' parameter"):

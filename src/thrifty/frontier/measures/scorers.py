@@ -21,7 +21,7 @@ __all__ = ["ScorerOnArrays", "named_scorer"]
 
 Floats = NDArray[np.float64]
 
-# The value is computed once more without each of so many groups of rows.
+# Number of groups of rows in the jackknife: the value is computed once more without each of them.
 N_GROUPS = 20
 
 

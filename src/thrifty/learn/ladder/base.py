@@ -141,8 +141,8 @@ class Ladder(PricedEstimator):
     def _fit(self, train: TrainingSet, validation: ValidationSet | None) -> Self:
         """Fit the ladder, and freeze the model at the cost weight `penalty`.
 
-        Of the plain ladder, its branches and the policies, the one with the least cost on the
-        evidence is taken.
+        Of the plain ladder, its branches, the policies and the small trees, the one with the least
+        cost on the evidence is taken.
         """
         fitted = self._fit_ladders(train, validation)
         ladders = (fitted.plain, fitted.branches)

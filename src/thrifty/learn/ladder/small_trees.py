@@ -4,7 +4,7 @@ Where errors are cheap, few features are worth their price, and only for some ro
 that pays along its path is then hard to beat. Trees of the least total cost are found by complete
 search, larger and smaller ones, and measured on rows that they have not seen. The shares of the
 classes in their leaves are too extreme, as the search favors leaves that look pure, so they are
-drawn towards those of all rows: as far as makes them most probable on unseen rows.
+shrunk towards those of all rows: as far as maximizes the likelihood of unseen rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DEPTH = 3
 LEAF_ERRORS = (0.5, 1.0, 2.0, 4.0)
 # Least weight of a leaf, in rows.
 FEWEST = 3.0
-# By how many rows leaves may lean towards the class shares of all rows.
+# Numbers of pseudo-rows, with the class shares of all rows, that may be added to each leaf.
 PRIOR_ROWS = (1.0, 3.0, 10.0, 30.0)
 # The search takes time in proportion to the rows, and more of them hardly change so small a tree.
 MAX_ROWS = 10_000

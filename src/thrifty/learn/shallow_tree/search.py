@@ -187,7 +187,7 @@ def freeze_tree(
         Weight of each row in the column of its class, 0 elsewhere.
     n_features : int
     prior_rows : float
-        Leaves lean towards the class shares of all rows, as if they had so many more rows.
+        Number of pseudo-rows, with the class shares of all rows, that are added to each leaf.
     """
     prior = members.sum(axis=0) / members.sum()
     if tree is None:
