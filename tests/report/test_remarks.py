@@ -53,7 +53,7 @@ def test_the_comparison_is_with_the_better_baseline_on_all_features(found) -> No
          "(difference +20.0 points [10.0, 30.0])."),
         ((9.0, 0.9), (6.0, 0.7), (0.1, 0.3), "instead of 6.00 (50% more expensive), "),
         ((2.0, 0.9), (8.0, 0.92), (-0.06, 0.02), "vs. 92.0% for plain boosting on all features "
-         "(difference within noise: 60 rows)."),
+         "(difference -2.0 points [-6.0, 2.0], within noise: 60 rows)."),
         ((2.0, 0.9), (8.0, 0.9001), (-0.1, 0.1), ", the same as plain boosting on all features."),
         ((0.0, 0.9), (0.0, 0.7), (0.1, 0.3), "$<$ 0.00 per example, accuracy 90.0% ["),
     ],
@@ -92,7 +92,7 @@ def test_a_baseline_that_is_not_behind_is_named_first(
     name = found.baselines[2].name
     assert f"{name} has accuracy {100 * theirs[1]:.1f}% [" in first
     assert f"at $<$ {theirs[0]:.2f} per example, the chosen model accuracy 90.0% [" in first
-    assert "60 test rows" in first and "To use it, train on its " in first
+    assert "60 test rows" in first and "To use it, train a model of that kind on its " in first
     assert fit_facts(compared(found, ours, theirs, difference, place=2))["headline"].startswith(
         words
     )
@@ -133,7 +133,7 @@ def test_many_features_of_a_baseline_are_counted(found) -> None:
     changed = compared(found, (3.0, 0.9), (8.0, 0.95), (-0.08, -0.02))
     many = replace(changed.baselines[0], columns=tuple("abcdefghij"), features=10)
     (first,) = remarks(replace(changed, baselines=(many, *changed.baselines[1:])))
-    assert "its 10 features alone (a, b, c, d, e, f, g, h and 2 more)" in first
+    assert "its 10 features (a, b, c, d, e, f, g, h and 2 more)" in first
 
 
 # --- constants ---------------------------------------------------------------

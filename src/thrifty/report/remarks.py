@@ -30,8 +30,13 @@ VERDICTS = {
 def comparison(found: BudgetFit) -> str:
     """Compare the chosen model with the better baseline on all features, both on the test set.
 
-    A difference whose interval, paired over the rows, includes 0 is called noise.
+    A difference whose interval, paired over the rows, includes 0 is called noise. Where errors have
+    costs, totals are compared.
     """
+    if found.by_total:
+        rival = min(found.baselines[:2], key=lambda each: -each.total_saving)
+        theirs, ours, difference = _totals(found, rival)
+        return f"{ours} vs. {theirs} with {rival.name} (difference {difference})."
     chosen, metric, n_rows = found.test_result, found.curve.scoring, found.sets.sizes["test"]
     baseline = max(found.baselines[:2], key=lambda each: (each.quality, -each.bill))
     cost = per_example(chosen.bill, found.predictor.prices.unit)
@@ -44,10 +49,9 @@ def comparison(found: BudgetFit) -> str:
     if ours == theirs:
         return f"{cost}, {metric} {ours} {interval}, the same as {baseline.name}."
     low, high = baseline.difference_interval
+    note = f"difference {_difference(metric, baseline.difference, (low, high))}"
     if low <= 0 <= high:
-        note = f"difference within noise: {n_rows} rows"
-    else:
-        note = f"difference {_difference(metric, baseline.difference, (low, high))}"
+        note += f", within noise: {n_rows} rows"
     return f"{cost}, {metric} {ours} {interval} vs. {theirs} for {baseline.name} ({note})."
 
 
@@ -126,8 +130,8 @@ def _baseline_remark(found: BudgetFit, baseline: Baseline, verdict: str) -> str:
     more = len(baseline.columns) - MAX_NAMED
     named += f" and {more} more" if more > 0 else ""
     return (
-        f"{text} To use it, train on its {baseline.features} features alone ({named}); or train "
-        'longer (effort="best"), or on more rows.'
+        f"{text} To use it, train a model of that kind on its {baseline.features} features "
+        f'({named}); or train with effort="best" in Python, or on more rows.'
     )
 
 
