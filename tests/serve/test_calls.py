@@ -111,6 +111,16 @@ def test_a_call_that_fails_leaves_the_row_to_the_local_model(gate, frame) -> Non
     np.testing.assert_array_equal(labels, gate.classes_[proba.argmax(axis=1)])
 
 
+def test_a_call_that_failed_is_made_again(gate, frame, remote, monkeypatch) -> None:
+    caller = connect(gate.predictor_, remote.predictor_).caller
+    values = frame.iloc[0].to_dict()
+    with monkeypatch.context() as patch:
+        patch.setattr(caller, "_target", None)
+        with pytest.warns(UserWarning, match="failed for 1 rows"):
+            assert np.isnan(list(caller.answer(values).values())).all()
+    assert sum(caller.answer(values).values()) == pytest.approx(1.0)
+
+
 def test_no_row_is_sent_if_none_needs_it(gate, frame, remote, monkeypatch) -> None:
     connected = connect(gate.predictor_, remote.predictor_)
     monkeypatch.setattr(connected.caller, "_run", lambda rows: pytest.fail("a call was made"))

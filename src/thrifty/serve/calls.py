@@ -123,12 +123,15 @@ class ModelCall:
         self._answers: dict[str, NDArray[np.float64]] = {}
 
     def answer(self, values: Mapping[Any, Any]) -> dict[int, float]:
-        """Make the call for one example; the same example is not sent twice."""
+        """Make the call for one example; it is sent again only if the call failed before."""
         row = [values[name] for name in self._needs]
         key = repr(row)
-        if key not in self._answers:
-            self._answers[key] = self._run([row])[0]
-        return dict(zip(self._result.columns.tolist(), self._answers[key].tolist(), strict=True))
+        found = self._answers.get(key)
+        if found is None:
+            found = self._run([row])[0]
+            if not np.isnan(found).any():
+                self._answers[key] = found
+        return dict(zip(self._result.columns.tolist(), found.tolist(), strict=True))
 
     def complete(self, table: Any) -> Any:
         """Return a table with the results; calls are made for the rows that need one.
