@@ -152,3 +152,18 @@ def test_a_true_difference_is_found_in_the_facts(model, rows) -> None:
     (entry,) = group_facts(model, rows, {"sex": SEX}, "accuracy")
     assert entry["column"] == "sex" and len(entry["groups"]) == 2
     assert any("The accuracy for sex m" in sentence for sentence in entry["differences"])
+
+
+def test_of_many_equal_groups_few_are_said_to_differ():
+    # Twenty groups of fifty rows that are all right with probability 0.8.
+    rng = np.random.default_rng(0)
+    n_false = 0
+    for _ in range(40):
+        shares = rng.binomial(50, 0.8, size=20) / 50
+        half = 1.96 * np.sqrt(shares * (1 - shares) / 50)
+        results = [
+            replace(A, group=str(k), quality=q, quality_low=q - h, quality_high=q + h)
+            for k, (q, h) in enumerate(zip(shares.tolist(), half.tolist(), strict=True))
+        ]
+        n_false += bool(find_differences(results, "x", "accuracy", ""))
+    assert n_false <= 8  # without the correction it is most of them

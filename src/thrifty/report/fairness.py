@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from thrifty.bundle import Predictor
 from thrifty.errors import DataError, raise_all
@@ -38,6 +39,8 @@ FEW_ROWS = 25
 MAX_CLASSES = 6
 # Means of equal bills may differ in their last bits: by less than this, relative to them.
 ROUNDING = 1e-9
+# One minus the level of the intervals.
+ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -210,7 +213,8 @@ def find_differences(
     """Report where groups differ by more than noise, one sentence for quality and one for the bill.
 
     Each names the two groups whose difference is most certain, if its 95% confidence interval is
-    above 0. Groups of few rows are left out.
+    above 0. Of many pairs, some differ by chance: intervals are widened for their number
+    (Bonferroni). Groups of few rows are left out.
 
     Examples
     --------
@@ -230,7 +234,9 @@ def find_differences(
             if not each.few
         ]
         known = [figures for figures in known if None not in figures]
-        pairs = [(_least_difference(a, b), a, b) for a, b in permutations(known, 2)]
+        n_pairs = max(1, len(known) * (len(known) - 1) // 2)
+        widen = float(ndtri(1 - ALPHA / 2 / n_pairs) / ndtri(1 - ALPHA / 2))
+        pairs = [(_least_difference(a, b, widen), a, b) for a, b in permutations(known, 2)]
         least, *pair = max(pairs, key=itemgetter(0), default=(0.0,))
         if least > ROUNDING * max((abs(figures[1]) for figures in pair), default=0.0):
             high, low = (
@@ -245,14 +251,15 @@ def find_differences(
     return tuple(sentences)
 
 
-def _least_difference(high: Sequence[Any], low: Sequence[Any]) -> float:
-    """Return the lower end of the interval of the difference of two groups.
+def _least_difference(high: Sequence[Any], low: Sequence[Any], widen: float) -> float:
+    """Return the lower end of the interval of the difference of two groups, widened by a factor.
 
     Each is given as group, value, lower end and upper end. The groups are independent, so the
     distances of the ends from the values combine as the sides of a right triangle (Zou and Donner
     2008).
     """
-    return float(high[1] - low[1] - math.hypot(high[1] - high[2], low[3] - low[1]))
+    width = math.hypot(high[1] - high[2], low[3] - low[1])
+    return float(high[1] - low[1] - widen * width)
 
 
 def group_facts(

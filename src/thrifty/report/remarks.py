@@ -65,8 +65,10 @@ def remarks(found: BudgetFit) -> list[str]:
     unit, budget = found.predictor.prices.unit, found.estimator.main_budget
     items = [_constant_remark(found)] if found.same_answer is not None else []
     verdicts: dict[str, list[Baseline]] = {}
-    others = () if items else (found.constant,)  # it is mentioned already
-    for baseline in (*found.baselines, *others):
+    rivals = (*found.baselines, *(() if items else (found.constant,)))  # it is mentioned already
+    if found.estimator.has_several_budgets:  # baselines keep only that of the main currency
+        rivals = ()
+    for baseline in rivals:
         verdicts.setdefault(found.verdict(baseline), []).append(baseline)
     worst = next((verdict for verdict in VERDICTS if verdict in verdicts), None)
     if worst is not None:

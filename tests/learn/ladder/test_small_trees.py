@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from thrifty import BudgetClassifier, Prices
+from thrifty.learn.ladder import small_trees
+from thrifty.learn.shallow_tree import TreeSearch
 
 
 def checkerboard(n=600):
@@ -53,3 +55,24 @@ def test_a_validation_set_is_scored_by_the_tree_that_is_kept():
     trees = [point for point in model.frontier_.points if point.knob.get("kind") == "tree"]
     for point in trees:
         assert (point.bills == point.model.bill(table[400:])).all()
+
+
+def test_trees_are_smaller_or_left_out_where_the_search_would_take_long(monkeypatch):
+    depths = []
+    best = TreeSearch.best
+
+    def record(self, depth):
+        depths.append(depth)
+        return best(self, depth)
+
+    monkeypatch.setattr(TreeSearch, "best", record)
+    table, y = checkerboard()
+    fit(table, y)
+    assert set(depths) == {3}
+    # Three questions, and one fit for each division and for all rows.
+    monkeypatch.setattr(small_trees, "MAX_WORK", 4 * 600 * 3**2)
+    fit(table, y)
+    assert set(depths) == {3, 2}
+    monkeypatch.setattr(small_trees, "MAX_WORK", 1)
+    points = fit(table, y).frontier_.points
+    assert all(point.knob.get("kind") != "tree" for point in points)

@@ -237,7 +237,9 @@ class Ladder(PricedEstimator):
                 rows, branches or plain, cost_weights, STARTS, train.prices, self.cap, random
             )
         pace.begin(POINTS_DONE, 1.0)
-        trees = fit_small_trees(rows, train.prices, self.cap)
+        trees: list[Plan] = []
+        if pace.seconds_left > BRANCHES_TAKE * spent:
+            trees = fit_small_trees(rows, train.prices, self.cap)
         return FittedLadders(rows, plain, branches, policies, trees, pace)
 
     def _fit_branches(

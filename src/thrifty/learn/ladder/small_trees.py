@@ -26,7 +26,10 @@ __all__ = ["fit_small_trees"]
 
 Floats = NDArray[np.float64]
 
-DEPTH = 3
+# A search of depth 3 takes time in proportion to the rows and the cube of the questions: beyond so
+# much work, about three seconds, trees have depth 2, and beyond that there are none.
+DEPTHS = (3, 2)
+MAX_WORK = 2e10
 # What a leaf costs in the search, in errors: a tree grows a leaf if that saves more.
 LEAF_ERRORS = (0.5, 1.0, 2.0, 4.0)
 # Least weight of a leaf, in rows.
@@ -51,6 +54,11 @@ def fit_small_trees(rows: LadderRows, prices: BoundPrices, cap: float | None) ->
         return []
     n, m = rows.n_train, len(rows.evidence)
     splits = Splits.of(rows.X[:n], rows.binned.categorical)
+    n_fits, n_questions = rows.crossfit.n_once + 1, len(splits.feature)
+    work = n_fits * min(n, MAX_ROWS)
+    depth = next((depth for depth in DEPTHS if work * n_questions**depth <= MAX_WORK), None)
+    if depth is None:
+        return []
     yes = splits.answers(rows.X[:n])
     # Outputs of the evidence for each cost of a leaf and each of `PRIOR_ROWS`.
     shape = len(LEAF_ERRORS), len(PRIOR_ROWS), m
@@ -64,10 +72,11 @@ def fit_small_trees(rows: LadderRows, prices: BoundPrices, cap: float | None) ->
             bills[i, j, place] = prices.bill(used, forest.evaluations(rows.X[unseen]))
 
     for fit, unseen in rows.crossfit.divisions[: rows.crossfit.n_once]:
-        look_up(_grow(rows, splits, yes, fit, prices), unseen)
+        look_up(_grow(rows, splits, yes, fit, prices, depth), unseen)
     own = np.take_along_axis(scores, rows.evidence_y[np.newaxis, np.newaxis, :, np.newaxis], -1)
     likely = np.average(np.log(own[..., 0]), axis=-1, weights=rows.evidence_weight)
-    whole = _grow(rows, splits, yes, np.setdiff1d(np.arange(n), rows.held_out), prices)
+    kept = np.setdiff1d(np.arange(n), rows.held_out)
+    whole = _grow(rows, splits, yes, kept, prices, depth)
     look_up(whole, rows.evidence[rows.evidence >= n])  # a validation set, which no tree has seen
     plans = []
     for i, j in enumerate(likely.argmax(axis=1).tolist()):
@@ -84,6 +93,7 @@ def _grow(
     yes: NDArray[np.bool_],
     fit: NDArray[np.intp],
     prices: BoundPrices,
+    depth: int,
 ) -> list[list[Forest]]:
     """Grow a tree on some of the training rows for each cost of a leaf, with all `PRIOR_ROWS`."""
     assert rows.error_costs is not None
@@ -100,5 +110,5 @@ def _grow(
             freeze_tree(tree, splits, yes[fit], members, rows.X.shape[1], prior_rows)
             for prior_rows in PRIOR_ROWS
         ]
-        for tree in search.best(DEPTH)
+        for tree in search.best(depth)
     ]
