@@ -16,7 +16,7 @@ from pathlib import Path
 
 from thrifty.errors import DataError
 
-__all__ = ["CsvFormat", "find_format", "read_header", "to_commas"]
+__all__ = ["CsvFormat", "find_format", "read_header", "read_text", "to_commas"]
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 # Characters and records at the start of a file that tell how it is written.
@@ -168,3 +168,21 @@ def _records(text: str, separator: str) -> list[list[str]]:
         pass  # for example a cell that is too long; reading the file will report it
     # The last one may be cut.
     return (rows[:-1] if len(rows) > 1 and len(text) == SAMPLE else rows) or [[""]]
+
+
+def read_text(path: Path) -> str:
+    """Read a small file: UTF-8 or, if it is a CSV file, as people have them, with commas then.
+
+    Raises
+    ------
+    DataError
+        If it is not text, or its cells cannot be told apart.
+    """
+    if path.suffix.lower() == ".csv" and path.read_bytes().strip():
+        csv_format = find_format(path)
+        with open(path, encoding=csv_format.encoding, newline="") as file:
+            return to_commas(file.read(), csv_format)
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: not UTF-8 text; save the file as UTF-8") from None

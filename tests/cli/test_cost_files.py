@@ -40,3 +40,11 @@ def test_all_problems_of_a_file_are_listed(tmp_path, name, text, words) -> None:
         read_costs_file(tmp_path / name, ["no", "yes"])
     for each in words:
         assert each in str(caught.value)
+
+
+def test_a_european_file_says_the_same(tmp_path) -> None:
+    comma, semicolon = tmp_path / "a.csv", tmp_path / "b.csv"
+    comma.write_text("true,predicted,cost\nno,yes,1.5\nyes,no,20.0\n")
+    semicolon.write_text("true;predicted;cost\nno;yes;1,5\nyes;no;20,0\n")
+    labels = ["no", "yes"]
+    assert read_costs_file(semicolon, labels) == read_costs_file(comma, labels)

@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from thrifty.csv_files import read_text
 from thrifty.errors import DataError, did_you_mean, raise_all
 
 __all__ = ["read_costs_file"]
@@ -52,10 +53,7 @@ def read_costs_file(path: Path, labels: Sequence[Any]) -> dict[tuple[Any, Any], 
     problems: list[str] = []
     if path.suffix.lower() not in (".csv", ".toml"):
         raise DataError(f"{path}: give the costs of errors as a .csv or .toml file")
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: not UTF-8 text; save the file as UTF-8") from None
+    text = read_text(path)
     read = _read_csv if path.suffix.lower() == ".csv" else _read_toml
     by_text = {str(label): label for label in labels}
     costs: dict[tuple[Any, Any], float] = {}

@@ -60,7 +60,7 @@ from pathlib import Path
 from typing import Any
 
 from thrifty.costs.money import price_fault
-from thrifty.csv_files import find_format, to_commas
+from thrifty.csv_files import read_text
 from thrifty.errors import DataError, PriceError, did_you_mean, raise_all
 
 __all__ = ["read_list"]
@@ -100,28 +100,16 @@ def read_list(path: str | PathLike[str], unit: str | None = None) -> dict[str, A
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".toml"):
         raise PriceError(f"{path}: a price list is a .csv or a .toml file")
-    text = _read_text(path)
+    try:
+        text = read_text(path)
+    except DataError as error:
+        raise PriceError(str(error)) from None
     problems: list[str] = []
     arguments = _read_csv(text, problems) if suffix == ".csv" else _read_toml(text, problems)
     if unit is not None and arguments.setdefault("unit", unit) != unit:
         problems.append(f"the unit of the file is {arguments['unit']!r}, not {unit!r}")
     raise_all(PriceError, str(path), problems)
     return arguments
-
-
-def _read_text(path: Path) -> str:
-    """Read a TOML file, which is UTF-8, or a CSV file as people have them, with commas then."""
-    if path.suffix.lower() == ".csv" and path.read_bytes().strip():
-        try:
-            csv_format = find_format(path)
-        except DataError as error:
-            raise PriceError(str(error)) from None
-        with open(path, encoding=csv_format.encoding, newline="") as file:
-            return to_commas(file.read(), csv_format)
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise PriceError(f"{path}: not UTF-8 text; save the file as UTF-8") from None
 
 
 def _read_csv(text: str, problems: list[str]) -> dict[str, Any]:
