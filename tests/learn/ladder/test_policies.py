@@ -50,6 +50,7 @@ def small_policies(monkeypatch) -> None:
     """Fit small policies, also on few rows."""
     monkeypatch.setattr(policies, "TRIAL", SMALL)
     monkeypatch.setattr(policies, "FULL", replace(SMALL, n_estimators=20))
+    monkeypatch.setattr(policies, "QUICK", policies.FULL)
     monkeypatch.setattr(policies, "FEWEST_ROWS", 100)
     monkeypatch.setattr(policies, "FEWEST_CELLS", 600)
 

@@ -42,9 +42,13 @@ TRIAL = PolicySettings(
     value_estimators=30, value_learning_rate=0.3, max_items=24, max_steps=8, n_first_trials=0,
     max_cells=1_500_000, max_features=64,
 )  # fmt: skip
-# Fewer rows, features or cells of the table are not worth a policy: there is little to choose from,
-# and fitting one would take most of the time.
-FEWEST_ROWS, FEWEST_FEATURES, FEWEST_CELLS = 1000, 6, 50_000
+# On tables with few cells, a policy takes most of the time of a fit: fewer, larger steps must do.
+FEW_CELLS = 60_000
+QUICK = replace(
+    FULL, n_estimators=60, learning_rate=0.3, value_estimators=50, value_learning_rate=0.25
+)
+# Fewer rows, features or cells of the table are not worth a policy: there is little to choose from.
+FEWEST_ROWS, FEWEST_FEATURES, FEWEST_CELLS = 1000, 6, 40_000
 # Cost weights of a path, and those at which a small policy is compared with the ladder.
 N_COST_WEIGHTS, N_COMPARED = 40, 12
 # Where a small policy is ahead of the ladder at some bill, a full one is fitted.
@@ -127,12 +131,13 @@ def fit_policies(
     if rows.task != "classification" or not FEWEST_ROWS <= rows.n_train < LARGE:
         return None
     n_features = rows.X.shape[1]
-    if n_features < FEWEST_FEATURES or rows.n_train * n_features < FEWEST_CELLS:
+    n_cells = rows.n_train * n_features
+    if n_features < FEWEST_FEATURES or n_cells < FEWEST_CELLS:
         return None
     trial = _fit(rows, ladder, prices, cap, TRIAL, N_COMPARED, random)
     if lag(trial, ladder, cost_weights, starts, rows) >= 0:
         return None
-    full = FULL if cap is None else UNDER_CAP
+    full = UNDER_CAP if cap is not None else QUICK if n_cells < FEW_CELLS else FULL
     return _fit(rows, ladder, prices, cap, full, N_COST_WEIGHTS, random)
 
 
