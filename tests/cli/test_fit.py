@@ -350,8 +350,8 @@ def test_costs_in_a_toml_file_are_the_same(run, folder) -> None:
 
 
 def test_costs_must_be_text_and_need_classes(run, folder) -> None:
-    (folder / "c.csv").write_bytes(b"\xff\xfe")
-    assert "not UTF-8" in run(*BARE, "--costs", "c.csv").stderr
+    (folder / "c.toml").write_bytes(b"\xff\xfe")
+    assert "not UTF-8" in run(*BARE, "--costs", "c.toml").stderr
     (folder / "costs.csv").write_text(COSTS)
     arguments = ("fit", "table.csv", "--target", "age", "--task", "regression", "-o", "m.thrifty")
     assert "has no classes" in run(*arguments, "--costs", "costs.csv").stderr

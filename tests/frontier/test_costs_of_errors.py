@@ -325,7 +325,7 @@ def test_page_and_card_show_the_total_and_the_rule(found):
     assert total_words(facts["total"], "CAD") in page
     sets = dict(zip(("training", "validation", "test"), found.sets.all, strict=True))
     card = model_card({**facts, **card_facts(found.predictor, sets)})
-    assert "Chosen for the least total cost of features and errors on the validation set." in card
+    assert "Chosen for the lowest total cost of features and errors on the validation set." in card
     assert facts["answer"] in card and "Total per example: CAD " in card
 
 
