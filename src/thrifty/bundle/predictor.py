@@ -66,7 +66,7 @@ class Predictor:
         The value of the hyperparameter that trades cost for quality, as plain values.
     provenance : dict, optional
         Where the model comes from, as plain values.
-    decision : Decision, optional
+    decision : thrifty.bundle.Decision, optional
         The costs of errors, by which labels are predicted; by default the most probable class.
     evidence : Evidence, optional
         How often it was right on labeled rows, for explanations and intervals.

@@ -73,7 +73,7 @@ class Stages(Frozen):
         the largest class probability of the rung.
     thresholds : array (rungs,) of float64
         A row climbs on if its uncertainty is above the threshold of its rung.
-    decision : Decision, optional
+    decision : thrifty.bundle.Decision, optional
         Costs of errors: then the uncertainty of a row, where no model predicts it, is its least
         expected cost.
 
