@@ -27,7 +27,7 @@ from thrifty.learn.crossfit import CrossFit
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.ladder.branching import find_split
 from thrifty.learn.ladder.effort import EFFORTS, RungSettings, settings_for
-from thrifty.learn.ladder.feature_order import price_of
+from thrifty.learn.ladder.feature_order import price_of, sold_in_groups
 from thrifty.learn.ladder.pace import Pace, Report
 from thrifty.learn.ladder.policies import PolicyPlanner, fit_policies
 from thrifty.learn.ladder.rows import LadderRows
@@ -259,6 +259,8 @@ class Ladder(PricedEstimator):
         for a better rung of its own, its rows climb on by them.
         """
         if rows.task == "ranking" or depth >= len(BRANCH_ERRORS):
+            return None
+        if sold_in_groups(rows.prices):  # policies choose the next group of each row
             return None
         split = find_split(rows, bought, BRANCH_ERRORS[depth], random)
         if split is None:

@@ -104,7 +104,7 @@ class BoostedTrees:
         is_large, few_classes = n >= LARGE, 0 < rows.n_classes <= 3
         wants_large_trees = n >= 5000 or (is_top and n >= 1000 and not rows.is_wide)
         if rows.is_wide and not is_large and not few_classes:
-            return cls(rounds=50, learning_rate=0.15, max_leaves=15, min_samples_leaf=20)
+            return cls(rounds=40, learning_rate=0.18, max_leaves=15, min_samples_leaf=20)
         if rows.task == "ranking" and not is_large:
             # NDCG is noisy: with 15 leaves and 80 rounds, LambdaMART lost 0.7 points of it.
             few = 5 if n < 1000 else 20
