@@ -3,7 +3,8 @@
 `answer` (runtime.py) walks an example and fetches what it asks for from a `Source` (sources.py).
 `Interview` (interview.py) does the same with a person as the source. `OnlineGate`
 (online_gate.py) learns while it serves which local model to trust and when to ask a remote one.
-`connect` (calls.py) lets a gate call an expensive model that is not part of its file.
+`Pacer` (pacer.py) holds the mean bill at the budget while the data drift. `connect` (calls.py)
+lets a gate call an expensive model that is not part of its file.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from thrifty.serve.calls import connect
 from thrifty.serve.experts import ASK
 from thrifty.serve.interview import Interview, Question
 from thrifty.serve.online_gate import Decision, OnlineGate
+from thrifty.serve.pacer import OperatingPoint, Pacer, Ticket
 from thrifty.serve.runtime import answer
 from thrifty.serve.sources import CallSource, RowSource, Source
 
@@ -21,9 +23,12 @@ __all__ = [
     "Decision",
     "Interview",
     "OnlineGate",
+    "OperatingPoint",
+    "Pacer",
     "Question",
     "RowSource",
     "Source",
+    "Ticket",
     "answer",
     "connect",
 ]
