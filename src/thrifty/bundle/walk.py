@@ -8,7 +8,7 @@ dictionaries; names, answers, reasons and receipts are computed when they are re
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,33 @@ from thrifty.model.motive import Motive
 if TYPE_CHECKING:
     from thrifty.bundle.predictor import Predictor
 
-__all__ = ["NamedWalk"]
+__all__ = ["NamedWalk", "Standing"]
 
 # Why a caller may stop a walk.
 STOPS = ("stopped", "cap", "budget", "source_failed")
 # The value of a column that stands for a call of a model in the file: one call.
 CALLED = 1
+
+
+class Standing(NamedTuple):
+    """Where a walk stands.
+
+    Parameters
+    ----------
+    best : label or float
+        The best answer so far.
+    probability : float or None
+        Its probability; None for a model that predicts values.
+    scores : array
+        Class probabilities, or one value.
+    bill : float
+        What the values read so far cost, with the evaluations made.
+    """
+
+    best: Any
+    probability: float | None
+    scores: NDArray[np.float64]
+    bill: float
 
 
 class NamedWalk:
@@ -219,6 +240,19 @@ class NamedWalk:
         """Probability of the best answer so far; None for a model that predicts values."""
         scores = self._walk.scores
         return None if self._labels is None else float(scores[self._place(scores)])
+
+    @property
+    def standing(self) -> Standing:
+        """The best answer so far, its probability and scores, and the bill, read at once.
+
+        It costs a third of reading them one by one, which matters to a server.
+        """
+        scores = self._walk.scores
+        bill = self._bill(self._paid.intersection(self._walk.touched) - self._late)
+        if self._labels is None:
+            return Standing(float(scores[0]), None, scores, bill)
+        place = self._place(scores)
+        return Standing(self._labels[place], float(scores[place]), scores, bill)
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -440,10 +474,8 @@ class NamedWalk:
 
         What they require is charged, too, unless it is among them already.
         """
-        used = np.zeros((1, len(self._schema)), dtype=bool)
-        used[0, list(features)] = True
         n = self._walk.evaluations if evaluations is None else evaluations
-        return float(self._prices.bill(used, n, along=along)[0])
+        return self._prices.total(features, n, along=along)
 
     def _by_name(self, indices: Any) -> dict[str | int, Any]:
         """Return raw values by name, in the order in which they arrived."""

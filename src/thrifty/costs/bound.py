@@ -175,6 +175,25 @@ class BoundPrices:
             bills[rows] = subset_sums(charged.astype(np.float64), self._parts)
         return bills + self.evaluation * counts
 
+    def total(
+        self, features: Collection[int], evaluations: int = 0, *, along: bool = True
+    ) -> float:
+        """Compute what one row pays for some features: `bill`, to the bit, without its arrays.
+
+        Examples
+        --------
+        >>> from thrifty.costs import Prices
+        >>> prices = Prices([1, 5, 3], groups={"blood": [1, 2]}, shared={"blood": 2}).bind(3)
+        >>> prices.total([1, 2])
+        10.0
+        """
+        if along and self.structure is not None:
+            features = self.structure.closure(features)
+        own, group, shared = self._lists
+        charged = [own[j] for j in features]
+        charged += [shared[g] for g in {group[j] for j in features} if g >= 0]
+        return fsum(charged) + self.evaluation * evaluations
+
     @property
     def currencies(self) -> dict[str, BoundPrices]:
         """The prices by name of the currency, the main one first."""
@@ -386,6 +405,11 @@ class BoundPrices:
     def _parts(self) -> NDArray[np.float64]:
         """Prices of features, groups and calls, split for exact sums."""
         return split(np.concatenate([self.own, self.shared, list(self.calls.values())]))
+
+    @cached_property
+    def _lists(self) -> tuple[list[float], list[int], list[float]]:
+        """Own prices, groups and shared prices as Python values, which are faster one by one."""
+        return self.own.tolist(), self.group.tolist(), self.shared.tolist()
 
     @cached_property
     def _marginals(self) -> list[tuple[float, float, frozenset[int]]]:
