@@ -186,7 +186,8 @@ class Neighbors(SequentialModel):
 
     def to_coordinates(self, X: Floats) -> NDArray[np.float32]:
         """Return the coordinates of rows, (n, d): standardized numbers, codes, NaN for missing."""
-        scaled = (X - self.terms.center) * self.unit
+        with np.errstate(over="ignore"):  # clipped below
+            scaled = (X - self.terms.center) * self.unit
         numbers = np.clip(scaled, -MAX_COORDINATE, MAX_COORDINATE)
         return np.where(self.category, X, numbers).astype(np.float32)
 
