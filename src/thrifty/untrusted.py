@@ -162,10 +162,9 @@ def read_file(
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise error("this is not a regular file")
-        data = file.read(max_bytes + 1) if status.st_size <= max_bytes else b""
-        if status.st_size > max_bytes or len(data) > max_bytes:
+        if status.st_size > max_bytes:
             raise error(f"the file is larger than {_size(max_bytes)}")
-    return data
+        return file.read(status.st_size)
 
 
 def parse_json(
@@ -205,7 +204,7 @@ def parse_json(
     thrifty.errors.BundleError: the header has the key 'a' twice
     """
     if len(data) > max_bytes:
-        raise error(f"{what} has {len(data)} bytes, at most {max_bytes} are read")
+        raise error(f"{what} is larger than {max_bytes} bytes")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         plain = dict(pairs)
@@ -230,10 +229,10 @@ def parse_json(
     for _ in range(MAX_DEPTH):
         numbers = [value for value in level if type(value) is float]
         if finite and not all(map(math.isfinite, numbers)):
-            raise error(f"{what} holds a number that is not finite")
+            raise error(f"{what} holds what is not a finite number")
         whole = [value for value in level if type(value) is int]
         if whole and not -MAX_FLOAT <= min(whole) <= max(whole) <= MAX_FLOAT:
-            raise error(f"{what} holds a whole number that is not finite as a float")
+            raise error(f"{what} holds a whole number that is not a finite number as a float")
         tables = [value for value in level if type(value) is dict]
         if may_have_halves:
             texts = [value for value in level if type(value) is str]

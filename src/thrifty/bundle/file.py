@@ -36,6 +36,7 @@ from thrifty.model.decision import Decision
 from thrifty.untrusted import allowance, is_count, is_text, parse_json, read_file, shown
 
 __all__ = [
+    "MAX_HEADER",
     "audit_header",
     "build_predictor",
     "describe",
@@ -309,7 +310,7 @@ def _build_parts(header: Mapping[str, Any]) -> dict[str, Any]:
 
 def audit_header(plain: Any) -> dict[str, Any]:
     """Return a header if it has all its parts, each of the right type, and no other."""
-    if not isinstance(plain, dict) or not is_count(plain.get("thrifty")):
+    if not isinstance(plain, dict) or not is_count(plain.get("thrifty"), -(2**62)):
         raise BundleError("the header does not state its format; this is not a Thrifty model file")
     number, needs = plain["thrifty"], plain.get("needs")
     if number > FORMAT:
