@@ -24,7 +24,7 @@ __all__ = ["Structure", "structure_problems"]
 Bools = NDArray[np.bool_]
 
 # Members of all closures together.
-MAX_ALONG = 2**20
+MAX_ALONG = 2**19
 
 
 @dataclass(frozen=True)

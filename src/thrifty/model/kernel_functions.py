@@ -229,8 +229,10 @@ def build_kernel(name: Any, parameters: Any) -> KernelFunction:
         raise BundleError(f"the kernel {name!r} needs the parameters {sorted(expected)}")
     if not all(map(is_number, parameters.values())):
         raise BundleError(f"the parameters of the kernel {name!r} must be numbers")
+    # NumPy does not compute with whole numbers beyond 64 bits.
+    exact = {name: value if abs(value) < 2**53 else float(value) for name, value in parameters.items()}
     try:
-        return kind(**parameters)
+        return kind(**exact)
     except ValueError as error:
         raise BundleError(f"the kernel {name!r}: {error}") from None
 

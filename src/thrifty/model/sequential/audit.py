@@ -21,7 +21,7 @@ from thrifty.model.file_checks import (
 from thrifty.model.sequential.additive_terms import AdditiveTerms
 from thrifty.untrusted import LARGEST, claim, is_count, is_number, shown
 
-__all__ = ["audit_local_gaussians", "audit_neighbors", "purchase_problems"]
+__all__ = ["audit_local_gaussians", "audit_neighbors", "purchase_problems", "work_problems"]
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -57,8 +57,9 @@ GAUSSIANS_LAYOUT = {
 }
 # Categories are codes of one byte.
 MAX_CODE = 255
-# Of `LocalGaussians`: what a row takes in memory and time grows with the square of its classes.
-MAX_CLASSES = 512
+# Of `LocalGaussians`: what a row takes grows with the square of the classes, and with the fourth
+# power of the features. With more than these, one row takes minutes.
+MAX_CLASSES, MAX_FEATURES, MAX_PRODUCT = 512, 128, 2048
 MAX_STANDARD_SCORE = 1e9
 MIN_RIDGE = 1e-9
 
@@ -113,11 +114,27 @@ def audit_local_gaussians(plain: Mapping[str, Any], arrays: Arrays) -> None:
     problems += number_problems(plain, {"ridge": (MIN_RIDGE, LARGEST)})
     problems += purchase_problems(plain, arrays, d)
     classes = np.unique(arrays["labels"])
-    if len(classes) > MAX_CLASSES:
-        problems.append(f"there are {len(classes)} classes, at most {MAX_CLASSES} are possible")
+    problems += work_problems(len(classes), len(arrays["order"]))
     if len(classes) < 2 or not np.array_equal(classes, np.arange(len(classes))):
         problems.append("the labels must be classes from 0 on, two at least, each with a row")
     raise_all(BundleError, heading, problems)
+
+
+def work_problems(n_classes: int, n_buyable: int) -> Iterator[str]:
+    """Yield why `LocalGaussians` with so many classes and features would take too long for a row.
+
+    Examples
+    --------
+    >>> from thrifty.model.sequential.audit import work_problems
+    >>> list(work_problems(26, 16)), len(list(work_problems(500, 40)))
+    ([], 1)
+    """
+    is_large = n_classes > MAX_CLASSES or n_buyable > MAX_FEATURES
+    if is_large or n_classes * n_buyable > MAX_PRODUCT:
+        yield (
+            f"there are {n_classes} classes and {n_buyable} features; at most {MAX_CLASSES} "
+            f"classes and {MAX_FEATURES} features are possible, and a product of {MAX_PRODUCT}"
+        )
 
 
 def purchase_problems(plain: Mapping[str, Any], arrays: Arrays, d: int) -> Iterator[str]:

@@ -150,7 +150,7 @@ class LocalGaussians(SequentialModel):
         """Check what a model file holds, then build the model from it."""
         audit_local_gaussians(plain, arrays)
         own: dict[str, Any] = {name: arrays[key] for name, key in FILE_ARRAYS.items()}
-        return cls(**own, **plain)
+        return cls(**own, ridge=float(plain["ridge"]), threshold=plain["threshold"])
 
 
 class GaussianState(SequentialState):
