@@ -254,7 +254,8 @@ def _array_problems(parts: Sequence[Frozen], arrays: Mapping[str, NDArray[Any]])
     n_features, n_scores, shape = parts[0].n_features, parts[0].n_scores, (len(parts),)
     if weights.shape != shape or factors.shape != shape:
         yield f"there must be one weight and one factor for each of the {len(parts)} parts"
-    if not (weights > 0).all() or not abs(weights.sum() - 1.0) <= SUM_TOL:
+    in_range = (weights > 0) & (weights <= 1 + SUM_TOL)
+    if not in_range.all() or not abs(weights.sum() - 1.0) <= SUM_TOL:
         yield "weights must be positive and add up to 1"
     if not ((factors > 0) & (factors <= LARGEST)).all():
         yield "factors must be positive and finite"

@@ -155,7 +155,9 @@ def prior_problems(prior: NDArray[Any], n_scores: int) -> Iterator[str]:
     """
     if prior.dtype != np.float64 or prior.shape != (n_scores,) or not np.isfinite(prior).all():
         yield f"prior must be {n_scores} finite numbers of type float64"
-    elif n_scores > 1 and not (np.all(prior >= 0) and abs(prior.sum() - 1.0) <= PRIOR_TOL):
+    elif n_scores > 1 and not (
+        np.all((prior >= 0) & (prior <= 1 + PRIOR_TOL)) and abs(prior.sum() - 1.0) <= PRIOR_TOL
+    ):
         yield "prior must be class probabilities: not negative, with a sum of 1"
 
 

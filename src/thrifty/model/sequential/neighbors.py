@@ -188,10 +188,10 @@ class Neighbors(SequentialModel):
 
     def to_coordinates(self, X: Floats) -> NDArray[np.float32]:
         """Return the coordinates of rows, (n, d): standardized numbers, codes, NaN for missing."""
-        with np.errstate(over="ignore"):  # clipped below
+        with np.errstate(over="ignore"):  # numbers are clipped
             scaled = (X - self.terms.center) * self.unit
-        numbers = np.clip(scaled, -MAX_COORDINATE, MAX_COORDINATE)
-        return np.where(self.category, X, numbers).astype(np.float32)
+            numbers = np.clip(scaled, -MAX_COORDINATE, MAX_COORDINATE)
+            return np.where(self.category, X, numbers).astype(np.float32)
 
     def squared_distances(self, feature: int, value: float) -> NDArray[np.float32]:
         """Return the squared distance (n,) of each training row to a value along one feature."""
