@@ -231,7 +231,7 @@ CORPUS = Path(__file__).parents[1] / "corpus"
 
 
 def change_entry(plain, name, value):
-    """Replace every entry of a name, wherever it is in a plain value; return how many there were."""
+    """Replace every entry of a name, wherever it is; return how many there were."""
     if isinstance(plain, list):
         return sum(change_entry(each, name, value) for each in plain)
     if not isinstance(plain, dict):
@@ -297,7 +297,9 @@ def test_huge_and_tiny_parameters_are_refused_or_give_probabilities(
     attempt, unpack, repack, file, value
 ):
     header, members = unpack((CORPUS / f"{file}.thrifty").read_bytes())
-    rows = np.array([[0.0], [1e308], [-1e308], [np.nan]]) * np.ones(len(header["schema"]["columns"]))
+    rows = np.array([[0.0], [1e308], [-1e308], [np.nan]]) * np.ones(
+        len(header["schema"]["columns"])
+    )
     for name, entry in header["arrays"].items():
         if entry["dtype"] != "<f8" or 0 in entry["shape"]:
             continue

@@ -100,7 +100,9 @@ def test_a_state_with_a_correct_digest_is_still_checked(tmp_path, change) -> Non
         OnlineGate.load(path, PANEL)
 
 
-@pytest.mark.parametrize("text", ['{"state": "\\ud800", "sha256": ""}', '{"state": 5, "sha256": 5}', "[]"])
+@pytest.mark.parametrize(
+    "text", ['{"state": "\\ud800", "sha256": ""}', '{"state": 5, "sha256": 5}', "[]"]
+)
 def test_what_is_no_state_is_refused(tmp_path, text) -> None:
     (tmp_path / "gate.json").write_text(text)
     with pytest.raises(BundleError, match="gate.json"):

@@ -215,7 +215,8 @@ def array_size(name: str, entry: dict[str, Any]) -> int:
     if not is_text(entry["sha256"]):
         raise BundleError(f"array {name!r}: the sha256 is not text")
     itemsize: int = np.dtype(_as_dtype(dtype)).itemsize
-    return len(_npy_prefix(dtype, tuple(shape))) + math.prod(shape) * itemsize
+    size: int = math.prod(shape) * itemsize
+    return len(_npy_prefix(dtype, tuple(shape))) + size
 
 
 def unpack_array(name: str, entry: dict[str, Any], data: bytes) -> NDArray[Any]:

@@ -218,6 +218,7 @@ class Structure:
 
 def structure_problems(plain: Mapping[str, Any], n_features: int) -> list[str]:
     """List why what a model file holds cannot be what `Structure.plain` returned."""
+
     def is_feature(j: Any) -> bool:
         return is_count(j, 0, n_features - 1)
 

@@ -338,7 +338,8 @@ def _problems(
         yield "the sides differ in columns or scores"
     feature, threshold, codes = plain["feature"], plain["threshold"], arrays["codes"]
     if not is_count(feature, 0, left.n_features - 1):
-        yield f"feature is {shown(feature)}, expected a whole number from 0 to {left.n_features - 1}"
+        last = left.n_features - 1
+        yield f"feature is {shown(feature)}, expected a whole number from 0 to {last}"
     if threshold is not None and not is_number(threshold):
         yield f"threshold is {shown(threshold)}, expected a finite number, or none for categories"
     if (threshold is None) != (len(codes) > 0):

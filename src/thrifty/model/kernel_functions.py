@@ -230,7 +230,9 @@ def build_kernel(name: Any, parameters: Any) -> KernelFunction:
     if not all(map(is_number, parameters.values())):
         raise BundleError(f"the parameters of the kernel {name!r} must be numbers")
     # NumPy does not compute with whole numbers beyond 64 bits.
-    exact = {name: value if abs(value) < 2**53 else float(value) for name, value in parameters.items()}
+    exact = {
+        name: value if abs(value) < 2**53 else float(value) for name, value in parameters.items()
+    }
     try:
         return kind(**exact)
     except ValueError as error:

@@ -291,4 +291,3 @@ class OnlineGate:
 def _plain(label: Any) -> Any:
     """Return a NumPy scalar as a Python value."""
     return label.item() if hasattr(label, "dtype") else label
-

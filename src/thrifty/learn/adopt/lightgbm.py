@@ -91,9 +91,7 @@ def cuts(
 class _Unfolding:
     """Collects the nodes of one tree; a part of the source may be reached more than once."""
 
-    def __init__(
-        self, blob: Blob, codes: Mapping[int, Mapping[int, int]], max_nodes: int
-    ) -> None:
+    def __init__(self, blob: Blob, codes: Mapping[int, Mapping[int, int]], max_nodes: int) -> None:
         self.codes, self.max_nodes = codes, max_nodes
         self.leaf_value = _numbers(blob, "leaf_value", float)
         self.cover = _numbers(blob, "leaf_count", float) or [1.0] * len(self.leaf_value)

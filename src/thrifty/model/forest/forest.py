@@ -274,6 +274,7 @@ class Forest(Frozen):
     @cached_property
     def as_lists(self) -> ForestLists:
         """The forest as Python lists, for walks."""
+
         @cache
         def subset(number: int) -> frozenset[int]:
             words = self.subsets[number].astype("<u8").view(np.uint8)
