@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from thrifty.cli.console import progress, show_fit, show_frontier, show_json, show_table
+from thrifty.cli.console import echo, progress, show_fit, show_frontier, show_json, show_table
 
 
 def result(bill, quality, **more) -> dict:
@@ -127,3 +127,11 @@ def test_progress_is_silent_without_a_terminal(capsys) -> None:
         assert status is None
     assert isinstance(progress("training"), nullcontext)
     assert capsys.readouterr() == ("", "")
+
+
+def test_what_a_terminal_would_act_on_is_escaped(capsys) -> None:
+    echo("one\ntwo\x1b[31m\u202e")
+    show_table(["name\n(\x1b)"], [["a\x1b[1m\nb"]])
+    out = capsys.readouterr().out
+    assert out.startswith("one\ntwo\\x1b[31m\\u202e\n")
+    assert "(\\x1b)" in out and "a\\x1b[1m\\nb" in out

@@ -82,7 +82,15 @@ def test_a_folder_with_other_files_is_refused(tmp_path) -> None:
         trace(MISER, X, Y, resume=tmp_path / "thesis.txt")
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"thrifty": 9, "jobs": {}}', '{"thrifty": 1}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", '{"thrifty": 9, "jobs": {}}', '{"thrifty": 1}', '{"thrifty": 3, "jobs": 5}',
+        '{"thrifty": 3, "jobs": {"a": {"name": "a"}}}', '{"thrifty": 3, "jobs": {"a": 5}}',
+        '{"thrifty": 3, "thrifty": 3, "jobs": {}}',
+        '{"thrifty": 3, "jobs": {"a": {"name": "b", "learner": 1}}}',
+    ],
+)  # fmt: skip
 def test_a_strange_manifest_is_refused(text, tmp_path) -> None:
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(DataError, match="no manifest of jobs"):
@@ -198,3 +206,12 @@ def test_settings_tell_prices_and_parameters_apart() -> None:
 def test_a_value_that_cannot_be_told_from_another_is_refused() -> None:
     with pytest.raises(DataError, match="cannot be told apart"):
         plain_settings(object())
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path) -> None:
+    trace(MISER, X, Y, resume=tmp_path)
+    (file,) = tmp_path.glob("*.curve")
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(DataError, match="not a regular file.*delete it"):
+        trace(MISER, X, Y, resume=tmp_path)

@@ -68,11 +68,14 @@ def test_an_encoding_is_rebuilt_read_only_from_its_arrays() -> None:
 def test_an_encoding_must_fit_the_table() -> None:
     arrays = {
         "columns": np.array([0, 3]), "codes": np.array([-1, -2]), "scales": np.array([1.0, 0.0]),
+        "centers": np.array([0.0, -1e200]), "fills": np.array([1e31, 0.0]),
     }  # fmt: skip
     assert list(encoding_problems(arrays, 3)) == [
         "an encoded column reads beyond the 3 columns of the table",
         "an encoded column stands for a category that does not exist",
         "scales must be positive",
+        "centers must be at most 1e+100",
+        "fills must be at most 1e+30",
     ]
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from thrifty.bundle.columns import is_missing
 from thrifty.errors import DataError
+from thrifty.untrusted import parse_json
 
 __all__ = ["TOKEN_VARIABLE", "Endpoint", "read_outputs", "redact"]
 
@@ -92,7 +93,7 @@ class Endpoint:
         ------
         OSError
             If the server cannot be reached or refuses.
-        ValueError
+        DataError
             If the response is not JSON, or too large.
         """
         plain = [[_json_value(value) for value in row] for row in rows]
@@ -104,9 +105,10 @@ class Endpoint:
         except HTTPError as error:
             error.close()  # it holds the connection
             raise
-        if len(text) > MAX_RESPONSE_BYTES:
-            raise ValueError(f"the response is larger than {MAX_RESPONSE_BYTES} bytes")
-        return json.loads(text)
+        # Servers write NaN for rows that they cannot predict: these rows count as failed.
+        return parse_json(
+            text, max_bytes=MAX_RESPONSE_BYTES, what="the response", error=DataError, finite=False
+        )
 
     def __repr__(self) -> str:
         return f"Endpoint({self._shown})"

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, raise_all
+from thrifty.untrusted import LARGEST
 
 __all__ = ["LEVEL", "Cell", "Evidence", "States"]
 
@@ -369,7 +370,7 @@ def _faults(array: NDArray[Any]) -> Iterator[str]:
     if array.dtype != np.float64 or array.ndim != 2 or array.shape[1] != len(Cell._fields):
         yield f"expected numbers of the shape (cells, {len(Cell._fields)})"
         return
-    if len(array) > MAX_FILE_CELLS or not np.isfinite(array).all():
+    if len(array) > MAX_FILE_CELLS or not (np.abs(array) <= LARGEST).all():
         yield f"expected at most {MAX_FILE_CELLS} cells of finite numbers"
         return
     column = dict(zip(Cell._fields, array.T, strict=True))

@@ -23,7 +23,6 @@ from thrifty.bundle.columns import (
     NO_VALUES,
     Label,
     check_finite,
-    is_label,
     is_missing,
     join_rare,
     learn_categories,
@@ -34,6 +33,7 @@ from thrifty.bundle.columns import (
 )
 from thrifty.bundle.tables import Table, stack
 from thrifty.errors import BundleError, DataError, did_you_mean, raise_all
+from thrifty.untrusted import is_list, is_number, is_text, shown
 
 __all__ = ["Column", "Schema"]
 
@@ -382,28 +382,29 @@ class Schema:
         if not isinstance(named, bool) or not isinstance(listed, list) or not listed:
             raise BundleError("the schema must say if it is named, and list at least one column")
         columns = []
-        for entry in listed:
+        for j, entry in enumerate(listed):
             known = {"name", "categories"}
             if not isinstance(entry, dict) or entry.keys() - {"call", "other"} != known:
                 raise BundleError("a column of the schema must have a name and categories")
-            name, labels = entry["name"], entry["categories"]
+            name, labels, other = entry["name"], entry["categories"], entry.get("other")
+            if named and not is_text(name, controls=True):
+                raise BundleError(f"column {j} of the schema has {shown(name)} as name, not text")
+            if not named and (type(name) is not int or name != j):
+                raise BundleError("the columns of a schema without names must be 0, 1, 2, ...")
             if entry.get("call", True) is not True or ("call" in entry and labels is not None):
-                raise BundleError(f"column {name!r} must say 'call': true, or nothing about it")
+                raise BundleError(f"column {shown(name)} must say 'call': true, or nothing")
             if labels is not None:
-                if not isinstance(labels, list) or not 1 <= len(labels) <= MAX_CATEGORIES:
-                    raise BundleError(f"column {name!r} must have 1 to {MAX_CATEGORIES} categories")
-                if not all(map(is_label, labels)) or len(set(labels)) < len(labels):
-                    raise BundleError(f"the categories of column {name!r} are not distinct labels")
-            other = entry.get("other")
-            if "other" in entry and (labels is None or not is_label(other) or other not in labels):
-                raise BundleError(f"'other' of column {name!r} is not one of its categories")
+                if not is_list(labels, _is_category, 1, MAX_CATEGORIES):
+                    raise BundleError(
+                        f"column {shown(name)} must have 1 to {MAX_CATEGORIES} categories"
+                    )
+                if len(set(labels)) < len(labels):
+                    raise BundleError(f"column {shown(name)} has a category twice")
+            is_listed = labels is not None and _is_category(other) and other in labels
+            if "other" in entry and not is_listed:
+                raise BundleError(f"'other' of column {shown(name)} is not one of its categories")
             columns.append(Column(name, labels and tuple(labels), other, "call" in entry))
-        names = [column.name for column in columns]
-        if not named and names != list(range(len(names))):
-            raise BundleError("the columns of a schema without names must be 0, 1, 2, ...")
-        if named and not all(isinstance(name, str) for name in names):
-            raise BundleError("the columns of a named schema must have text as names")
-        if len(set(names)) < len(names):
+        if len({column.name for column in columns}) < len(columns):
             raise BundleError("the schema lists a column twice")
         return cls(tuple(columns), named)
 
@@ -451,6 +452,11 @@ class Schema:
                 found.append(f"{self.names[j]!r}: {listed}{more}")
             message = f"categories never seen in training count as missing ({'; '.join(found)})"
             warnings.warn(message, UserWarning, stacklevel=3)
+
+
+def _is_category(label: Any) -> bool:
+    """Return whether a value of a model file is a label."""
+    return type(label) is bool or is_number(label) or is_text(label, controls=True)
 
 
 def _each_column(names: Iterable[str | int], act: Callable[[int], Any]) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from thrifty.cli.console import echo
 from thrifty.cli.options import OutputFile
 from thrifty.errors import DataError, did_you_mean, raise_all
 
@@ -84,4 +85,4 @@ def show_groups(facts: dict[str, Any]) -> None:
     for entry in facts.get("by", []):
         nothing = [f"By {entry['column']}: no difference beyond noise."]
         for sentence in entry["differences"] or nothing:
-            click.echo(sentence)
+            echo(sentence)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thrifty.cli.console import show_frontier, show_json
+from thrifty.cli.console import echo, show_frontier, show_json
 from thrifty.cli.csv_output import to_safe_csv
 from thrifty.cli.fit_progress import learner_progress
 from thrifty.cli.options import (
@@ -80,14 +80,14 @@ def curve(
         return
     from thrifty.costs.money import money
 
-    click.echo(
+    echo(
         f"{traced.task}: {data.table.n_features} features, "
         f"{money(traced.full, traced.unit)} for all; "
         f"evaluated on {facts['rows']} validation rows"
     )
     frontier = [point for point in facts["points"] if point["frontier"]]
     show_frontier(frontier, traced.scoring, traced.unit)
-    click.echo(f"{'points' if suffix == '.csv' else 'plot'}: {output}")
+    echo(f"{'points' if suffix == '.csv' else 'plot'}: {output}")
 
 
 def _facts(traced: Curve) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from thrifty.cli.card import BY, CARD, add_card_facts, read_groups, render_card, show_groups
-from thrifty.cli.console import show_fit, show_json
+from thrifty.cli.console import echo, show_fit, show_json
 from thrifty.cli.fit_progress import learner_progress
 from thrifty.cli.options import (
     FILE,
@@ -129,7 +129,7 @@ def fit(
     show_groups(facts)
     for what, path in {"model": output, "report": report, "card": card}.items():
         if path:
-            click.echo(f"{what}: {path}")
+            echo(f"{what}: {path}")
 
 
 def _read_confidence(

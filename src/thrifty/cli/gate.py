@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from thrifty.cli.calls import load_expensive
-from thrifty.cli.console import show_json, show_table
+from thrifty.cli.console import echo, show_json, show_table
 from thrifty.cli.fit_progress import step
 from thrifty.cli.options import (
     FILE,
@@ -106,7 +106,7 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
         show_json(result)
     else:
         _show(result)
-        click.echo(f"model: {output}")
+        echo(f"model: {output}")
 
 
 def _facts(found: GateFit) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _show(result: dict[str, Any]) -> None:
     amount += f" ({abs(saving) / full:.1%})" if full else ""
     saved = f"saves {amount} per example" if saving >= 0 else f"costs {amount} more per example"
     lost, gained = difference(result["accuracy_loss"]), difference(result["accuracy_gain"])
-    click.echo({
+    echo({
         "pays": f"The gate {saved} compared with sending every row. Accuracy lost: {lost}.",
         "saves nothing": f"The gate does not pay: compared with sending every row it {saved}. Send "
         "every row, or try a smaller --share or --budget.",
@@ -151,7 +151,7 @@ def _show(result: dict[str, Any]) -> None:
         "cheap model suffices": "The gate does not pay: the cheap model alone costs less. Accuracy "
         f"gained by sending rows: {gained}.",
     }[result["verdict"]])  # fmt: skip
-    click.echo(f"Test set, {result['rows']['test']} rows, with 95% intervals:")
+    echo(f"Test set, {result['rows']['test']} rows, with 95% intervals:")
     names = {"gated": f"gate, {result['sent']:.1%} sent", "all_sent": "all sent",
              "none_sent": "none sent"}  # fmt: skip
     rows = []

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from thrifty import __version__
+from thrifty.cli.console import echo
 from thrifty.errors import BudgetError, DataError, SourceError, ThriftyError
 
 __all__ = ["main"]
@@ -65,7 +66,7 @@ class LazyGroup(click.Group):
         def show_once(message: Warning | str, *_: Any, **__: Any) -> None:
             if str(message) not in seen:
                 seen.add(str(message))
-                click.echo(f"Warning: {message}", err=True)
+                echo(f"Warning: {message}", err=True)
 
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
@@ -75,7 +76,7 @@ class LazyGroup(click.Group):
             except (click.ClickException, click.exceptions.Exit, click.Abort):
                 raise  # click reports these itself
             except KeyboardInterrupt:
-                click.echo("\ninterrupted", err=True)
+                echo("\ninterrupted", err=True)
                 ctx.exit(INTERRUPTED)
             except Exception as error:
                 if isinstance(error, OSError) and error.errno == errno.EPIPE:
@@ -88,7 +89,7 @@ class LazyGroup(click.Group):
                 elif isinstance(error, OSError) and error.strerror:
                     where = f": {error.filename}" if error.filename else ""
                     message = f"{error.strerror}{where}"
-                click.echo(f"Error: {message}", err=True)
+                echo(f"Error: {message}", err=True)
                 codes = [code for kind, code in EXIT_CODES.items() if isinstance(error, kind)]
                 ctx.exit(codes[0] if codes else FAILURE)
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from thrifty.cli.calls import CALL, complete_table
-from thrifty.cli.console import progress, show_json
+from thrifty.cli.console import echo, progress, show_json
 from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs
 from thrifty.files import write_whole
 
@@ -80,6 +80,6 @@ def predict(
         lists = {name: values.tolist() for name, values in columns.items()}
         show_json(summary if output else {**summary, **ids, **lists})
     elif output:
-        click.echo(f"{len(result)} predictions, mean bill {format_mean(mean, unit)}: {output}")
+        echo(f"{len(result)} predictions, mean bill {format_mean(mean, unit)}: {output}")
     else:
         click.echo(to_safe_csv(result), nl=False)

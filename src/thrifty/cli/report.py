@@ -8,7 +8,7 @@ import click
 
 from thrifty.cli.calls import CALL
 from thrifty.cli.card import BY, CARD, add_card_facts, read_groups, render_card, show_groups
-from thrifty.cli.console import progress, show_json
+from thrifty.cli.console import echo, progress, show_json
 from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs
 
 __all__ = ["report"]
@@ -61,6 +61,6 @@ def report(
     if as_json:
         show_json({**facts, "report": str(output), "card": card and str(card)})
         return
-    click.echo(f"On {len(rows)} rows: {facts['headline']}")
+    echo(f"On {len(rows)} rows: {facts['headline']}")
     show_groups(facts)
-    click.echo(f"report: {output}" + (f"\ncard: {card}" if card else ""))
+    echo(f"report: {output}" + (f"\ncard: {card}" if card else ""))

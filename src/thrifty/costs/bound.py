@@ -399,7 +399,8 @@ class BoundPrices:
     @cached_property
     def _members(self) -> list[NDArray[np.intp]]:
         """Feature indices of each group."""
-        return [np.flatnonzero(self.group == g) for g in range(len(self.shared))]
+        counts = np.bincount(self.group + 1, minlength=len(self.shared) + 1)
+        return np.split(np.argsort(self.group, kind="stable"), np.cumsum(counts)[:-1])[1:]
 
     @cached_property
     def _parts(self) -> NDArray[np.float64]:

@@ -20,12 +20,14 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from thrifty.bundle.archive import MAX_FILE
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.files import write_whole
 from thrifty.frontier.curve import Curve
 from thrifty.frontier.curve_file import pack_curve, unpack_curve
 from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.untrusted import parse_json, read_file, shown
 
 __all__ = [
     "Job",
@@ -115,6 +117,8 @@ def digest_of_rows(
 
 
 MANIFEST = "manifest.json"
+# Largest size of a manifest, in bytes: jobs are described by a few kilobytes each.
+MAX_MANIFEST = 2**28
 FORMAT = 3
 # What may differ from job to job of one folder; everything else must agree.
 OWN = ("name", "learner")
@@ -155,7 +159,7 @@ class ResumeFolder:
         if not path.exists():
             return None
         try:
-            curve, found = unpack_curve(path.read_bytes())
+            curve, found = unpack_curve(read_file(path, MAX_FILE))
         except BundleError as error:
             raise DataError(f"{path}: {error}; delete it, and the job is run again") from error
         if found != settings:
@@ -185,15 +189,18 @@ class ResumeFolder:
                 )
             return {}
         try:
-            found = json.loads(path.read_bytes())
-            if found["thrifty"] != FORMAT:
-                raise ValueError("of another format")
-            for name, settings in found["jobs"].items():
-                if not isinstance(settings, dict) or settings.get("name") != name:
-                    raise ValueError("of another format")
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            data = read_file(path, MAX_MANIFEST)
+            found = parse_json(data, max_bytes=MAX_MANIFEST, what="it")
+        except BundleError as error:
             raise DataError(f"{path}: no manifest of jobs ({error}); give a new folder") from error
-        return dict(found["jobs"])
+        jobs = found.get("jobs") if isinstance(found, dict) else None
+        if not isinstance(jobs, dict) or found.get("thrifty") != FORMAT:
+            raise DataError(f"{path}: no manifest of jobs of this version; give a new folder")
+        for name, settings in jobs.items():
+            is_job = isinstance(settings, dict) and set(OWN) <= settings.keys()
+            if not is_job or settings["name"] != name:
+                raise DataError(f"{path}: no manifest of jobs: {shown(name)} has no settings")
+        return jobs
 
 
 def _conflicts(known: Mapping[str, Any], settings: Sequence[Mapping[str, Any]]) -> Iterable[str]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from thrifty.errors import BundleError
 from thrifty.model.motive import End, Motive
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.rounds import Path, Round
+from thrifty.untrusted import claim, shown
 
 __all__ = [
     "Bill",
@@ -45,6 +47,8 @@ Bill = Callable[[NDArray[np.bool_], NDArray[np.int64]], NDArray[np.float64]]
 
 # Models may be nested in a file, but not so deeply that building them exhausts the stack.
 MAX_DEPTH = 8
+# What a part takes besides its arrays, in bytes: a part may be nothing but a word in a header.
+PART_BYTES = 4096
 
 
 class Walk(ABC):
@@ -246,8 +250,6 @@ def unpack(plains: Any, arrays: Mapping[str, NDArray[Any]]) -> list[Frozen]:
         for part in plains
     ):
         raise BundleError("the parts of the model are not described")
-    if _depth(plains) > MAX_DEPTH:
-        raise BundleError(f"models are nested more than {MAX_DEPTH} deep")
     arrays_of: dict[str, dict[str, NDArray[Any]]] = {str(k): {} for k in range(len(plains))}
     unknown = []
     for name, array in arrays.items():
@@ -257,7 +259,7 @@ def unpack(plains: Any, arrays: Mapping[str, NDArray[Any]]) -> list[Frozen]:
         else:
             unknown.append(name)
     if unknown:
-        raise BundleError(f"arrays that belong to no part of the model: {sorted(unknown)[:5]}")
+        raise BundleError(f"arrays that belong to no part of the model: {shown(sorted(unknown))}")
     described = zip(plains, arrays_of.values(), strict=True)
     return [build_part(part["kind"], part["model"], own) for part, own in described]
 
@@ -274,11 +276,20 @@ def build_part(kind: str, plain: Mapping[str, Any], arrays: Mapping[str, NDArray
 
     if kind not in KINDS:
         known = ", ".join(sorted(KINDS))
-        raise BundleError(f"there is no model of kind {kind[:200]!r}; the kinds are {known}")
-    seen = _SEEN_PARTS.get()
-    if seen is None:
-        return KINDS[kind].build(plain, arrays)
-    return seen.build(kind, plain, arrays)
+        raise BundleError(f"there is no model of kind {shown(kind)}; the kinds are {known}")
+    depth, seen = _DEPTH.get(), _SEEN_PARTS.get()
+    if depth > MAX_DEPTH:
+        raise BundleError(f"models are nested more than {MAX_DEPTH} deep")
+    claim(PART_BYTES, "a part of the model")
+    token = _DEPTH.set(depth + 1)
+    try:
+        build = KINDS[kind].build if seen is None else partial(seen.build, kind)
+        model = build(plain, arrays)
+    finally:
+        _DEPTH.reset(token)
+    # For each part there are tables of the features that a row may use.
+    claim(model.n_features + 8 * model.n_scores, "the columns of a part of the model")
+    return model
 
 
 @contextmanager
@@ -335,12 +346,5 @@ class _SeenParts:
 
 
 _SEEN_PARTS: ContextVar[_SeenParts | None] = ContextVar("_SEEN_PARTS", default=None)
-
-
-def _depth(plain: Any) -> int:
-    """Return how many lists of parts lie within each other."""
-    if isinstance(plain, list):
-        return 1 + max((_depth(item) for item in plain), default=0)
-    if isinstance(plain, dict):
-        return max((_depth(item) for item in plain.values()), default=0)
-    return 0
+# How many models the one that is being built is a part of.
+_DEPTH: ContextVar[int] = ContextVar("_DEPTH", default=0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,13 +30,15 @@ from thrifty.model.forest.walk import ForestLists, ForestWalk, Split
 from thrifty.model.links import apply_link
 from thrifty.model.path_bounds import PathBounds
 
-__all__ = ["Forest"]
+__all__ = ["Forest", "votes_of"]
 
 ARRAYS = ("nodes", "values", "roots", "outputs", "base", "subsets")
 # A block of rows stays in the processor's cache while all trees pass over it. Each block brings all
 # trees there anew, so blocks must not be too small; nor too large, as threads share them out.
 BYTES_PER_BLOCK = 2**20
 MIN_ROWS, MAX_ROWS = 512, 4096
+# Nodes times features of the largest tree whose ways are compared with each other.
+MAX_PATH_CELLS = 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +190,7 @@ class Forest(Frozen):
 
     def path_bounds(self) -> PathBounds:
         """Return what single rows use at most: the way to a leaf if there is one tree."""
-        if len(self.roots) != 1:
+        if len(self.roots) != 1 or len(self.nodes) * self.n_features > MAX_PATH_CELLS:
             return super().path_bounds()
         ways = np.unique(self.paths[is_leaf(self.nodes)], axis=0)
         return PathBounds.of(self.unpack_paths(ways), np.ones(len(ways), dtype=np.int64))
@@ -240,7 +242,7 @@ class Forest(Frozen):
         """What a tree adds to the outputs at each node: its values, or its vote for the largest."""
         if self.link != "vote":
             return self.values
-        return sealed(np.eye(self.values.shape[1])[self.values.argmax(axis=1)])
+        return sealed(votes_of(self.values))
 
     @cached_property
     def paths(self) -> NDArray[np.uint64]:
@@ -272,14 +274,18 @@ class Forest(Frozen):
     @cached_property
     def as_lists(self) -> ForestLists:
         """The forest as Python lists, for walks."""
-        bits = np.unpackbits(self.subsets.astype("<u8").view(np.uint8), axis=1, bitorder="little")
-        subsets = [frozenset(np.flatnonzero(row).tolist()) for row in bits]
+
+        @cache
+        def subset(number: int) -> frozenset[int]:
+            words = self.subsets[number].astype("<u8").view(np.uint8)
+            return frozenset(np.flatnonzero(np.unpackbits(words, bitorder="little")).tolist())
+
         splits: list[Split | None] = []
         for node, (threshold, child, feature) in enumerate(self.nodes.tolist()):
             if child == node:
                 splits.append(None)
                 continue
-            codes = subsets[int(threshold)] if feature & CATEGORICAL else None
+            codes = subset(int(threshold)) if feature & CATEGORICAL else None
             missing_left = bool(feature & MISSING_LEFT)
             splits.append(Split(feature & INDEX, threshold, child, missing_left, codes))
         return ForestLists(
@@ -308,6 +314,13 @@ class Forest(Frozen):
         if self.link in ("mean", "vote"):
             raw /= max(len(self.roots), 1)
         return raw, words
+
+
+def votes_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return zeros of the shape of values (m, K), with a one at the largest of each row."""
+    votes = np.zeros(values.shape)
+    votes[np.arange(len(values)), values.argmax(axis=1)] = 1.0
+    return votes
 
 
 def _rows_per_block(X: NDArray[np.floating]) -> int:

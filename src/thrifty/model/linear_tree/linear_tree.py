@@ -15,11 +15,13 @@ from thrifty.model.base import Frozen, Price, pack, sealed, unpack
 from thrifty.model.encoding import Encoding
 from thrifty.model.file_checks import encoding_arrays, sealed_encoding
 from thrifty.model.forest.forest import Forest
+from thrifty.model.forest.nodes import NODE_BYTES
 from thrifty.model.linear_tree.audit import FILE_ARRAYS, audit_linear_tree
 from thrifty.model.linear_tree.node import ColumnInputs, LinearNode, NodeInputs, TreeInputs
 from thrifty.model.linear_tree.walk import LinearTreeWalk
 from thrifty.model.links import apply_link
 from thrifty.model.path_bounds import PathBounds
+from thrifty.untrusted import claim
 
 __all__ = ["LinearTree"]
 
@@ -258,6 +260,10 @@ class LinearTree(Frozen):
             trees = arrays["slots"]
             if np.any((trees < 0) | (trees >= len(base.roots))):
                 raise BundleError(f"a node reads a tree beyond the {len(base.roots)} of the forest")
+            # Every node has a copy of the trees that it reads; on the way to it, all are counted.
+            sizes = np.diff(np.append(base.roots, len(base.nodes)))
+            n_copied = int(sizes[trees].sum()) + len(trees) * len(arrays["left"])
+            claim(NODE_BYTES * n_copied, "the trees that the nodes of a linear tree read")
             inputs["base"] = base
         else:
             inputs["encoding"] = sealed_encoding(arrays)

@@ -8,7 +8,6 @@ The whole forest would buy all that a row buys here: the class is the same and n
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,6 +26,7 @@ from thrifty.model.links import apply_link
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.short_circuit.bounds import Bounds
 from thrifty.model.short_circuit.walk import ShortCircuitWalk
+from thrifty.untrusted import is_number, shown
 
 __all__ = ["ShortCircuit"]
 
@@ -236,8 +236,8 @@ def _problems(forest: Forest, order: NDArray[Any], tolerance: Any) -> list[str]:
     whole = order.dtype == np.int64 and order.ndim == 1
     if not whole or not np.array_equal(np.sort(order), np.arange(len(forest.roots))):
         problems.append(f"the order must have each of the {len(forest.roots)} trees once")
-    if type(tolerance) not in (int, float) or not 0 <= tolerance < math.inf:
-        problems.append(f"tolerance must be a number from 0 up, got {tolerance!r}")
+    if not is_number(tolerance, 0):
+        problems.append(f"tolerance must be a number from 0 up, got {shown(tolerance)}")
     elif tolerance > 0 and forest.link != "sum":
         problems.append("a tolerance is for models of values; classes are kept as they are")
     return problems
