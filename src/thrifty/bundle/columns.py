@@ -13,6 +13,7 @@ import re
 import reprlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__ = [
     "FINITE",
     "MAX_CATEGORIES",
     "NO_VALUES",
+    "Column",
     "Label",
     "check_finite",
     "is_label",
@@ -65,6 +67,34 @@ DATE = re.compile(
     rf"({TIME}|({DAY}|{NAMED_DAY})([T ,]{{1,2}}{TIME})?\s*(Z|UTC|[+-]\d{{2}}:?\d{{2}})?)",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Parameters
+    ----------
+    name : str or int
+        Its name; its index in a table without names.
+    categories : tuple of labels or None
+        Its categories, in the order of their codes; None for a column of numbers.
+    other : label or None
+        The category that stands for every label that is not listed; None if there is none, and such
+        a label counts as missing.
+    is_call : bool
+        Whether it stands for a call of a model that is part of the file: an example can buy it, but
+        no table has it.
+    position : int or None
+        Where it was in the training table, if that is not where it is in the schema. Columns that
+        differ in nothing else are equal.
+    """
+
+    name: str | int
+    categories: tuple[Label, ...] | None = None
+    other: Label | None = None
+    is_call: bool = field(default=False, repr=False)
+    position: int | None = field(default=None, repr=False, compare=False)
 
 
 def is_missing(value: Any) -> bool:

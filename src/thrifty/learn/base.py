@@ -64,12 +64,12 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def schema_(self) -> Schema:
-        """Names and kinds of the columns."""
+        """Names and kinds of the columns, in the order of the features of `model_`."""
         return self.predictor_.schema
 
     @property
     def prices_(self) -> BoundPrices:
-        """The prices bound to the columns."""
+        """The prices bound to the columns of `schema_`."""
         return self.predictor_.prices
 
     @property
@@ -88,19 +88,21 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         does not matter, and a feature that the model never reads has 0.
         """
         changes = score_changes(self.model_, self._sample_rows())
+        changes = self.schema_.to_table_order(changes)
         return changes / changes.sum() if changes.any() else changes
 
     @property
     def purchase_rates_(self) -> NDArray[np.float64]:
         """Share of the same training rows that buy each feature, (d,)."""
-        return np.asarray(self.model_.used(self._sample_rows()).mean(axis=0))
+        rates = self.model_.used(self._sample_rows()).mean(axis=0)
+        return self.schema_.to_table_order(np.asarray(rates))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted label or value of each row."""
         return self.predictor_.predict(self._checked(X))
 
     def used(self, X: Any) -> NDArray[np.bool_]:
-        """Return which features each row uses, (n, d)."""
+        """Return which features each row uses, (n, d), in the order of the training table."""
         return self.predictor_.used(self._checked(X))
 
     def bill(self, X: Any) -> NDArray[np.float64]:
@@ -150,7 +152,7 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             train = X.with_prices(self.prices)
             self.n_features_in_ = train.n_features
             if train.schema.named:
-                self.feature_names_in_ = np.array(train.schema.names, dtype=object)
+                self.feature_names_in_ = np.array(train.schema.table_names, dtype=object)
         else:
             table = self._as_table(X, reset=True, least=2)
             train = TrainingSet.read(

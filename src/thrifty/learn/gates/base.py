@@ -256,7 +256,8 @@ class BaseGateClassifier(PricedClassifier):
 
     def used(self, X: Any) -> NDArray[np.bool_]:
         """Return which features each row uses, then its call results; no call is made."""
-        return self.model_.used(self._encode(X, assume_calls=True))
+        used = self.model_.used(self._encode(X, assume_calls=True))
+        return self.schema_.to_table_order(used)
 
     def bill(self, X: Any) -> Floats:
         """Return what each row pays if its call succeeds, (n,); no call is made."""

@@ -169,12 +169,19 @@ class Call:
 
     def needed_columns(self, table: Any) -> Any:
         """Return the part of a table that the call needs."""
-        return table if self.needs is None else take_rows(table, list(self.needs), axis=1)
+        if self.needs is not None:
+            return take_rows(table, list(self.needs), axis=1)
+        names = getattr(self.fn, "feature_names_in_", None)
+        given = list(getattr(table, "columns", ()))
+        if names is None or list(names) == given or set(names) != set(given):
+            return table
+        # A model that knows its columns gets them as it was trained on them.
+        return take_rows(table, list(names), axis=1)
 
-    def with_model(self, fn: Any) -> Call:
-        """Return the same call to another model."""
+    def with_model(self, fn: Any, needs: Sequence[str | int] | None = None) -> Call:
+        """Return the same call to another model; `needs` are as they were if none are given."""
         return Call(
-            self.name, self.price, self.needs, fn,
+            self.name, self.price, self.needs if needs is None else needs, fn,
             timeout=self.timeout, folds=self.folds, folder=self.folder,
         )  # fmt: skip
 
