@@ -10,6 +10,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -237,7 +238,8 @@ def run_with_timeout(seconds: float | None, act: Callable[[], Any]) -> Any:
         except BaseException as error:
             outcome["error"] = error
 
-    thread = threading.Thread(target=run, daemon=True)
+    # In a copy of the context, so that the model keeps to the caller's limit of threads.
+    thread = threading.Thread(target=copy_context().run, args=[run], daemon=True)
     thread.start()
     thread.join(seconds)
     if thread.is_alive():
