@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from numbers import Integral
+from operator import index
 
 __all__ = ["blocks", "run", "thread_count", "threads"]
 
@@ -71,9 +71,9 @@ def threads(n: int) -> Iterator[None]:
     >>> with threads(2):
     ...     pass  # model.fit(X, y)
     """
-    if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+    if isinstance(n, bool) or not (hasattr(n, "__index__") and n >= 1):
         raise ValueError(f"threads: n must be a whole number, at least 1, got {n!r}")
-    limit = _Limit(int(n))
+    limit = _Limit(index(n))
     _limits.set((*_limits.get(), limit))
     try:
         yield

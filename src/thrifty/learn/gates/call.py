@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.bundle.endpoint import Endpoint, read_outputs, redact, url_fault
+from thrifty.bundle.endpoint import Endpoint, SecretUrl, read_outputs, redact, url_fault
 from thrifty.errors import DataError, SourceError, raise_all
 from thrifty.learn._sklearn import take_rows
 from thrifty.model.call_result import SUM_TOL
@@ -95,13 +95,17 @@ class Call:
         folds: int | None = 5,
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.name, self.price, self.fn = name, price, fn
+        self.name, self.price = name, price
+        self.fn: Any = SecretUrl(fn) if isinstance(fn, str) else fn
         self.needs = None if needs is None else tuple(needs)
         self.timeout, self.folds = timeout, folds
         self.folder = None if folder is None else Path(folder)
         problems = []
         if not isinstance(name, str) or not name:
             problems.append("give it a name")
+        elif "://" in name:
+            name = redact(name)
+            problems.append("a URL is no name; give it as fn: Call('remote', price, fn=url)")
         if not isinstance(price, int | float) or not 0 <= price < math.inf:
             problems.append(f"the price {price!r} is not a number from 0 up")
         if isinstance(fn, str) and (fault := url_fault(fn)):
