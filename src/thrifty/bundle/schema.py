@@ -27,6 +27,8 @@ from thrifty.bundle.columns import (
     Column,
     Label,
     check_finite,
+    has_inexact,
+    has_values,
     is_label,
     is_missing,
     join_rare,
@@ -127,7 +129,7 @@ class Schema:
             )
             return Column(names[j], kept, other)
 
-        if block is None or np.isinf(block).any() or np.isnan(block).all(axis=0).any():
+        if block is None or has_inexact(block) or not has_values(block):
             columns = _each_column(names, learn_column)
         else:
             columns = [Column(name) for name in names]

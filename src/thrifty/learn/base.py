@@ -18,9 +18,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thrifty.bundle import NamedWalk, Predictor, Schema
-from thrifty.bundle.tables import SPARSE
+from thrifty.bundle.columns import check_exact, has_inexact
+from thrifty.bundle.tables import SPARSE, read_names, unmask
 from thrifty.costs import BoundPrices, PriceList, Prices
-from thrifty.errors import DataError
+from thrifty.errors import DataError, raise_all
 from thrifty.learn._sklearn import count_rows
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.importances import score_changes
@@ -33,6 +34,7 @@ __all__ = ["PRICE_LISTS", "PricedClassifier", "PricedEstimator", "task_of"]
 PRICE_LISTS: list[Any] = [Prices, Mapping, "array-like", None]
 
 
+TEXT = "an array without names holds numbers; pass text in a DataFrame, as categories"
 # Training rows that are kept to say what the model depends on.
 MAX_SAMPLE = 500
 
@@ -194,6 +196,10 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         """Check a table by scikit-learn's conventions; with `reset`, remember its columns."""
         if hasattr(X, "tocsr"):
             raise DataError(SPARSE)
+        if isinstance(X, np.ma.MaskedArray):
+            X = unmask(X)  # scikit-learn would drop the mask
+        if isinstance(X, np.ndarray) and X.dtype.kind == "V":
+            raise DataError("table: a structured array; pass it as a DataFrame, pd.DataFrame(X)")
         try:
             n = count_rows(X)
         except TypeError:
@@ -205,19 +211,28 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             if not reset and hasattr(self, "feature_names_in_"):
                 # The schema picks the columns by name: any order, and others beside them.
                 return X
+            if reset and not hasattr(X, "collect_schema"):
+                read_names(list(X.columns))  # before scikit-learn refuses them in other words
             # A table with columns of its own: only names and width are scikit-learn's business.
             return validate_data(self, X, reset=reset, skip_check_array=True)
+        if reset:
+            _check_integers(X)
         # An infinite value is left to the schema, whose message names the column and the row.
         is_float = isinstance(X, np.ndarray) and X.dtype.kind == "f"
         has_infinity = is_float and bool(np.isinf(X).any())
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False if has_infinity else "allow-nan",
-            ensure_min_samples=least,
-        )
+        try:
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False if has_infinity else "allow-nan",
+                ensure_min_samples=least,
+            )
+        except ValueError as error:
+            if "could not convert string" in str(error):
+                raise DataError(f"table: {error}; {TEXT}") from None
+            raise
 
     def _predictor_of(
         self, model: Frozen, train: TrainingSet, knob: dict[str, Any] | None = None
@@ -241,6 +256,26 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
 
         provenance = {"method": type(self).__name__, "thrifty": __version__, **self._origin}
         return Predictor(model, schema, prices, classes, knob, provenance)
+
+
+def _check_integers(X: Any) -> None:
+    """Raise a DataError that names the columns of an array whose integers are not exact as floats.
+
+    scikit-learn's validation would round them.
+    """
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        return  # ragged, which the validation refuses
+    if array.ndim != 2 or not has_inexact(array):
+        return
+    problems = []
+    for j, column in enumerate(array.T):
+        try:
+            check_exact(column)
+        except DataError as error:
+            problems.append(f"column {j} {error}")
+    raise_all(DataError, "table", problems)
 
 
 class PricedClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[misc]

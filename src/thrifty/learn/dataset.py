@@ -23,10 +23,11 @@ from thrifty.bundle.columns import read_column
 from thrifty.bundle.tables import Table
 from thrifty.costs import BoundPrices, PriceList, Prices
 from thrifty.errors import DataError
-from thrifty.learn._sklearn import check_sample_weight, take_rows
+from thrifty.learn._sklearn import take_rows
 from thrifty.learn.error_costs import ErrorCosts
 from thrifty.learn.ndcg import ndcg
 from thrifty.learn.targets import Labels, grades, numbers, queries
+from thrifty.learn.weights import comparable_weights, read_weights
 from thrifty.model import Forest
 
 __all__ = ["TrainingSet", "ValidationSet", "bind_prices", "read_target", "row_of"]
@@ -114,7 +115,7 @@ class TrainingSet:
         bound = bind_prices(prices, schema)
         X = schema.encode(table)
         target, classes = read_target(task, y, len(X))
-        weight = _read_weights(sample_weight, X)
+        weight = read_weights(sample_weight, X)
         query = queries(qid, len(X)) if task == "ranking" else None
         clusters = query if groups is None else queries(groups, len(X), "groups")
         costs = None
@@ -252,6 +253,7 @@ class TrainingSet:
         weight = np.asarray(balance if self.weight is None else self.weight * balance)
         if not np.any(weight > 0):
             raise DataError("class_weight: every class of the target has weight 0")
+        weight = comparable_weights("class_weight", weight)
         return replace(self, weight=weight)._weighted_rows()
 
     def with_costs(self, costs: Any) -> Self:
@@ -476,13 +478,3 @@ def read_target(task: str, y: Any, rows: int) -> tuple[NDArray[Any], NDArray[Any
         labels = Labels.of(y, rows)
         return labels.codes, labels.classes
     return (numbers if task == "regression" else grades)(y, rows), None
-
-
-def _read_weights(sample_weight: Any, X: NDArray[Any]) -> Floats | None:
-    """Check sample weights: one for each row, none negative, not all zero."""
-    if sample_weight is None:
-        return None
-    weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not np.any(weight > 0):
-        raise DataError("sample_weight: every weight is zero; give a row a positive one")
-    return np.asarray(weight)

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 
 from thrifty.bundle import Schema
 from thrifty.costs import PriceList
-from thrifty.errors import DataError
+from thrifty.errors import DataError, raise_all
 from thrifty.kernels.threads import thread_count
 from thrifty.learn._sklearn import Interval
 from thrifty.learn.adopt.adopting import read
@@ -154,6 +154,13 @@ class ForestPruner(PricedClassifier):
     def _train_forest(self, train: TrainingSet) -> Forest:
         """Train a fully grown random forest of scikit-learn and freeze it."""
         train.require_every_class()
+        largest = np.abs(np.nan_to_num(train.X)).max(axis=0)
+        problems = [
+            f"column {train.schema.names[j]!r} holds {largest[j]:g}, too large for scikit-learn's "
+            "forests; divide it, or pass NaN if it marks a missing value"
+            for j in np.flatnonzero(largest > np.finfo(np.float32).max)
+        ]
+        raise_all(DataError, "table", problems)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         # All features at every split: trees that share features prune well.
         forest = RandomForestClassifier(
