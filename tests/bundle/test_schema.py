@@ -389,3 +389,38 @@ def test_a_column_that_stands_for_a_call_is_in_no_table():
         plain["columns"][1].update(damage)
         with pytest.raises(BundleError, match="'call'"):
             Schema.build(plain)
+
+
+def test_a_sorted_schema_reads_arrays_in_the_order_of_the_training_table():
+    schema = Schema.of({"b": [1.0, 2.0], "c": [3.0, 4.0], "a": [5.0, 6.0]}).sort()
+    assert schema.names == ("a", "b", "c") and schema.table_names == ("b", "c", "a")
+    by_name = schema.encode({"c": [3.0], "a": [5.0], "b": [1.0]})
+    for table in ([[1.0, 3.0, 5.0]], np.array([[1.0, 3.0, 5.0]], dtype=np.float32)):
+        np.testing.assert_array_equal(schema.encode(table), by_name)
+    np.testing.assert_array_equal(schema.to_table_order(by_name), [[1.0, 3.0, 5.0]])
+
+
+def test_columns_are_sorted_only_if_they_have_names():
+    assert Schema.of(np.zeros((2, 12))).sort().names == tuple(range(12))
+    assert Schema.of({"a": [1.0], "b": [2.0]}).sort().plain().keys() == {"named", "columns"}
+
+
+def test_a_sorted_schema_survives_its_plain_form():
+    schema = Schema.of({"b": [1.0, 2.0], "c": ["x", "y"], "a": [5.0, 6.0]}).sort()
+    again = Schema.build(schema.plain())
+    assert again == schema and again.table_names == ("b", "c", "a")
+    part = again.present_in(np.array([[5.0, 1.0, 0.0]]))
+    assert part.columns[2].categories == ("x",) and part.table_names == ("b", "c", "a")
+
+
+@pytest.mark.parametrize("order", [[0], [0, 0], [1, 2], [True, False], "ab", None, [0.0, 1.0]])
+def test_an_order_that_is_no_permutation_is_refused(order):
+    plain = Schema.of({"a": [1.0], "b": [2.0]}).plain() | {"order": order}
+    with pytest.raises(BundleError, match="each of its columns once"):
+        Schema.build(plain)
+
+
+def test_a_schema_without_names_has_no_order():
+    plain = Schema.of(np.zeros((2, 2))).plain() | {"order": [1, 0]}
+    with pytest.raises(BundleError, match="each of its columns once"):
+        Schema.build(plain)

@@ -357,3 +357,24 @@ def test_junk_in_a_field_is_refused_or_harmless(field, junk):
         return
     assert np.isfinite(prices.bill(np.ones((1, 4), dtype=bool), 3)).all()
     assert prices.breakdown(np.ones(4, dtype=bool))
+
+
+def test_prices_in_another_order_bill_the_same_features_alike():
+    names = ["d", "a", "c", "b", "e"]
+    prices = Prices(
+        {"a": 1.0, "b": 2.0, "c": 4.0, "d": 8.0, "e": 16.0},
+        groups={"lab": ["d", "b"], "pair": ["a", "e"]}, shared={"lab": 32.0},
+        requires={"c": ["d"]}, panels=["pair"], delays={"lab": 3.0, "c": 1.0},
+        also={"min": Prices({"a": 5.0})},
+    ).bind(names)  # fmt: skip
+    order = np.array([1, 3, 2, 0, 4])
+    moved = prices.take(order)
+    assert moved.names == tuple("abcde")
+    used = np.random.default_rng(0).random((20, 5)) < 0.4
+    for one, other in zip(prices.currencies.values(), moved.currencies.values(), strict=True):
+        np.testing.assert_array_equal(one.bill(used), other.bill(used[:, order]))
+    assert dict(zip(names, prices.delays, strict=True)) == dict(
+        zip("abcde", moved.delays, strict=True)
+    )
+    back = moved.take(np.argsort(order))
+    assert back == prices

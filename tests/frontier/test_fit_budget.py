@@ -206,7 +206,7 @@ def test_a_polars_table_is_taken() -> None:
 
     table = pl.DataFrame({name: X[name].to_numpy() for name in X}).with_columns(city=pl.lit("x"))
     found = fit_budget(table, LABEL, budget=4)
-    assert found.chosen.model.schema.names == ("cheap", "dear", "noise", "city")
+    assert found.chosen.model.schema.table_names == ("cheap", "dear", "noise", "city")
     assert found.test.row(0)["city"] == "x"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import os
 import signal
 import subprocess
@@ -121,7 +123,8 @@ def test_several_callers_share_the_pool():
         totals.append(done.tolist())
 
     with threads(3):
-        callers = [threading.Thread(target=caller) for _ in range(4)]
+        contexts = [contextvars.copy_context() for _ in range(4)]
+        callers = [threading.Thread(target=each.run, args=[caller]) for each in contexts]
         for one in callers:
             one.start()
         for one in callers:
@@ -148,10 +151,114 @@ def test_an_environment_that_asks_for_no_number_gets_the_cores(asked, monkeypatc
     assert thread_count() == os.cpu_count()
 
 
-@pytest.mark.parametrize("n", [0, -1])
-def test_fewer_than_one_thread_is_refused(n):
-    with pytest.raises(ValueError, match=f"at least 1, got {n}"), threads(n):
+@pytest.mark.parametrize("n", [0, -1, 2.5, "2", None, True, float("nan")])
+def test_what_is_not_a_number_of_threads_is_refused(n):
+    with pytest.raises(ValueError, match=f"at least 1, got {n!r}"), threads(n):
         pass
+
+
+def test_blocks_of_two_threads_overlap_without_a_leak(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    entered, left, seen = threading.Event(), threading.Event(), {}
+
+    def first():
+        with threads(2):
+            entered.set()
+            left.wait(20)  # until the other block has begun
+            seen["first"] = thread_count()
+        seen["after first"] = thread_count()
+
+    def second():
+        entered.wait(20)
+        seen["beside first"] = thread_count()
+        with threads(5):
+            left.set()
+            one.join(20)
+            seen["second"] = thread_count()
+        seen["after second"] = thread_count()
+
+    one, other = threading.Thread(target=first), threading.Thread(target=second)
+    one.start()
+    other.start()
+    other.join(20)
+    assert seen == {
+        "first": 2, "after first": 7, "beside first": 7, "second": 5, "after second": 7
+    }  # fmt: skip
+    assert thread_count() == 7
+
+
+def test_tasks_of_asyncio_have_their_own_limits(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+
+    async def task(n, pause):
+        with threads(n):
+            await asyncio.sleep(pause)
+            inside = thread_count()
+        await asyncio.sleep(0)
+        return inside, thread_count()
+
+    async def all_tasks():
+        return await asyncio.gather(task(2, 0.02), task(5, 0.01), task(3, 0.03))
+
+    assert asyncio.run(all_tasks()) == [(2, 7), (5, 7), (3, 7)]
+
+
+def test_blocks_that_are_not_left_in_order_leave_nothing_behind(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    outer, inner = threads(2), threads(5)
+    outer.__enter__()
+    inner.__enter__()
+    outer.__exit__(None, None, None)
+    assert thread_count() == 5
+    inner.__exit__(None, None, None)
+    assert thread_count() == 7
+
+
+def test_a_block_that_is_left_in_another_context_is_left(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    block = threads(2)
+    block.__enter__()
+    assert thread_count() == 2
+    contextvars.copy_context().run(block.__exit__, None, None, None)
+    assert thread_count() == 7
+
+
+def test_the_threads_of_the_pool_have_the_limit_of_their_caller(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    seen = []
+    for n in (3, 2):
+        barrier = threading.Barrier(n, timeout=20)
+
+        def task(first, last, barrier=barrier):
+            barrier.wait()  # each thread takes one range
+            seen.append((threading.get_ident(), thread_count()))
+
+        with threads(n):
+            run(task, blocks(n, 1))
+    assert [count for _, count in seen] == [3, 3, 3, 2, 2]
+    assert len({ident for ident, _ in seen[:3]}) == 3
+
+
+def test_work_is_done_while_the_pool_is_busy_for_another_caller():
+    release, busy = threading.Event(), threading.Barrier(3, timeout=20)
+
+    def hold(first, last):
+        busy.wait()
+        release.wait(20)
+
+    def caller():
+        with threads(2):
+            run(hold, blocks(2, 1))
+
+    other = threading.Thread(target=caller)
+    other.start()
+    busy.wait()
+    done = []
+    with threads(2):
+        run(lambda first, last: done.append(first), blocks(3, 1))
+    assert sorted(done) == [0, 1, 2]
+    release.set()
+    other.join(20)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

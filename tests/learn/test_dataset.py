@@ -331,3 +331,29 @@ def test_a_validation_set_takes_on_the_schema_and_the_classes_of_a_training_set(
     with pytest.warns(UserWarning, match="never seen"):
         narrow = train.encode_by(Schema.of({"size": [1.0], "town": ["ulm"]}))
         assert np.isnan(held.matching(narrow).X[:, 1]).tolist() == [False, True, False, True]
+
+
+def test_the_columns_of_a_named_table_are_sorted_for_training():
+    frame = pd.DataFrame({"b": [1.0, 2.0, 3.0], "c": [4.0, 5.0, 6.0], "a": [7.0, 8.0, 9.0]})
+    train = TrainingSet.read("regression", frame, [0.0, 1.0, 2.0], Prices([1, 2, 3]))
+    assert train.schema.names == train.prices.names == ("a", "b", "c")
+    assert train.X[0].tolist() == [7.0, 1.0, 4.0]
+    assert train.prices.own.tolist() == [3.0, 1.0, 2.0]  # a list is in the order of the table
+    part = train.take_columns(np.array([0, 2]))
+    assert list(part.table.columns) == ["a", "c"] and part.schema.table_names == ("c", "a")
+
+
+def test_results_by_column_are_in_the_order_of_the_table():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 3)), columns=["z", "y", "x"])
+    model = GreedyMiserRegressor(n_estimators=5, prices=[1.0, 10.0, 100.0])
+    model.fit(frame, frame["z"] + 0.0)
+    assert model.feature_names_in_.tolist() == ["z", "y", "x"]
+    assert model.feature_importances_.argmax() == 0 and model.purchase_rates_[0] == 1.0
+    assert model.used(frame)[:, 0].all() and model.bill(frame).min() >= 1.0
+    assert model.schema_.names == model.prices_.names == ("x", "y", "z")
+    np.testing.assert_array_equal(model.predict(frame), model.predictor_.predict(frame.to_numpy()))
+    again = GreedyMiserRegressor(n_estimators=5).fit(
+        TrainingSet.read("regression", frame, frame["z"]), None
+    )
+    assert again.feature_names_in_.tolist() == ["z", "y", "x"]

@@ -20,6 +20,7 @@ from pipeline_cases import (
     prepare,
 )
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -258,3 +259,19 @@ def test_a_step_that_does_not_name_its_columns_gets_numbers():
     model = miser(prices=[1, 3])
     piped = Pipeline([("double", step), ("model", model)]).fit(X, LABELS)
     assert model.schema_.names == ("x0", "x1") and piped.bill(X).max() <= 4.0
+
+
+def test_the_order_of_the_columns_decides_nothing():
+    def piped(table):
+        model = GreedyMiserClassifier(PRICES, penalty=0.002, n_estimators=10, random_state=0)
+        towns = make_column_transformer(
+            (OneHotEncoder(), ["town"]), remainder="passthrough", verbose_feature_names_out=False
+        )
+        return Pipeline([("prepare", towns), ("model", model)]).fit(table, LABELS)
+
+    order = [2, 0, 3, 1]
+    permuted = FRAME.iloc[:, order]
+    first, second = piped(FRAME), piped(permuted)
+    np.testing.assert_array_equal(first.predict_proba(FRAME), second.predict_proba(permuted))
+    np.testing.assert_array_equal(first.bill(FRAME), second.bill(permuted))
+    np.testing.assert_array_equal(first.used(FRAME)[:, order], second.used(permuted))

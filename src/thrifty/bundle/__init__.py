@@ -10,12 +10,13 @@ NumPy.
 
 from __future__ import annotations
 
+from thrifty.bundle.columns import Column
 from thrifty.bundle.evidence import Evidence, States
 from thrifty.bundle.file import describe, load, save
 from thrifty.bundle.predictor import Predictor
 from thrifty.bundle.reason import Alternative, Reason
 from thrifty.bundle.receipt import Purchase, Receipt
-from thrifty.bundle.schema import Column, Schema
+from thrifty.bundle.schema import Schema
 from thrifty.bundle.walk import NamedWalk
 from thrifty.model.decision import Decision
 

@@ -13,21 +13,26 @@ import re
 import reprlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.bundle.tables import is_numeric, unmask
+from thrifty.bundle.tables import is_numeric, is_readable, unmask
 from thrifty.errors import DataError
 
 __all__ = [
     "FINITE",
     "MAX_CATEGORIES",
     "NO_VALUES",
+    "Column",
     "Label",
+    "check_exact",
     "check_finite",
+    "has_inexact",
+    "has_values",
     "is_label",
     "is_missing",
     "join_rare",
@@ -52,6 +57,10 @@ NO_VALUES = "has no value at all; drop it"
 FINITE = "pass a finite number, or NaN for missing"
 TO_NUMBERS = "pass numbers (missing as NaN), or declare it categorical"
 LOCAL = "; write a decimal point, and no marks between thousands"
+EXACT = (
+    "which is beyond the integers that a float holds, 2**53, and would become {near}. Drop the "
+    "column if it is an identifier, make it text, .astype(str), or round it, .astype(float)"
+)
 DATES = "holds dates or times; convert them to numbers, e.g. days since a fixed day, or drop it"
 
 # Text that stands for a number: as Python reads it, with a decimal comma, or in groups of three.
@@ -65,6 +74,34 @@ DATE = re.compile(
     rf"({TIME}|({DAY}|{NAMED_DAY})([T ,]{{1,2}}{TIME})?\s*(Z|UTC|[+-]\d{{2}}:?\d{{2}})?)",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Parameters
+    ----------
+    name : str or int
+        Its name; its index in a table without names.
+    categories : tuple of labels or None
+        Its categories, in the order of their codes; None for a column of numbers.
+    other : label or None
+        The category that stands for every label that is not listed; None if there is none, and such
+        a label counts as missing.
+    is_call : bool
+        Whether it stands for a call of a model that is part of the file: an example can buy it, but
+        no table has it.
+    position : int or None
+        Where it was in the training table, if that is not where it is in the schema. Columns that
+        differ in nothing else are equal.
+    """
+
+    name: str | int
+    categories: tuple[Label, ...] | None = None
+    other: Label | None = None
+    is_call: bool = field(default=False, repr=False)
+    position: int | None = field(default=None, repr=False, compare=False)
 
 
 def is_missing(value: Any) -> bool:
@@ -151,6 +188,7 @@ def learn_categories(
         if "text" not in first_rows:
             if np.isnan(check_finite(to_numbers(cells))).all():
                 raise DataError(NO_VALUES)
+            check_exact(cells)
             return None
         _refuse_mixture(cells, first_rows)
         words = Counter(cell for cell in cells if isinstance(cell, str))
@@ -160,6 +198,9 @@ def learn_categories(
         categories = tuple(sorted(words))
     if not categories:
         raise DataError(NO_VALUES)
+    broken = [each for each in categories if isinstance(each, str) and not is_readable(each)]
+    if broken:
+        raise DataError(f"holds {reprlib.repr(broken[0])}, which is broken text; read it as UTF-8")
     return categories
 
 
@@ -231,6 +272,37 @@ def check_finite(numbers: NDArray[Any]) -> NDArray[Any]:
     if infinite.any():
         raise DataError(f"holds {_cell_at(int(infinite.argmax()), numbers)}; {FINITE}")
     return numbers
+
+
+def has_inexact(block: NDArray[Any]) -> bool:
+    """Return whether an array may hold integers that are not exact as floats."""
+    if block.dtype.kind not in "iu" or block.dtype.itemsize < 8 or not block.size:
+        return block.dtype.kind == "O"
+    return int(block.max()) > 2**53 or int(block.min()) < -(2**53)
+
+
+def has_values(block: NDArray[Any]) -> bool:
+    """Return whether all numbers of a table are finite or missing, and each column has one."""
+    return not (np.isinf(block).any() or np.isnan(block).all(axis=0).any())
+
+
+def check_exact(cells: NDArray[Any]) -> None:
+    """Raise a DataError if an integer of a training column is not exact as a float.
+
+    Two identifiers could become one. (Once a model is trained, rounding is harmless: it keeps the
+    order of values.)
+    """
+    if cells.dtype.kind in "iu" and cells.dtype.itemsize == 8:
+        rounded = cells.astype(np.float64)
+        large = np.flatnonzero(np.abs(rounded) >= 2.0**53)
+        rows = (row for row in large.tolist() if int(rounded[row]) != int(cells[row]))
+    else:
+        whole = enumerate(cells.tolist()) if cells.dtype.kind == "O" else ()
+        rows = (row for row, cell in whole if type(cell) is int and int(float(cell)) != cell)
+    row = next(rows, None)
+    if row is not None:
+        near = int(float(cells[row]))
+        raise DataError(f"holds {_cell_at(row, cells)}, {EXACT.format(near=near)}")
 
 
 def to_codes(

@@ -12,6 +12,7 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
+from email.message import Message
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
@@ -24,7 +25,7 @@ from thrifty.bundle.columns import is_missing
 from thrifty.errors import DataError
 from thrifty.untrusted import parse_json
 
-__all__ = ["TOKEN_VARIABLE", "Endpoint", "read_outputs", "redact"]
+__all__ = ["TOKEN_VARIABLE", "Endpoint", "SecretUrl", "read_outputs", "redact", "url_fault"]
 
 TOKEN_VARIABLE = "THRIFTY_CALL_TOKEN"
 """Environment variable whose value is sent as a bearer token to servers that the user names."""
@@ -34,6 +35,36 @@ MAX_RESPONSE_BYTES = 1 << 26
 # Error messages quote at most this many labels.
 MAX_QUOTED = 5
 HIDDEN = "***"
+
+
+class SecretUrl(str):
+    """A URL that is shown without its secrets, wherever it is printed.
+
+    It equals the text that it was made of, and is sent as such.
+
+    Examples
+    --------
+    >>> from thrifty.bundle.endpoint import SecretUrl
+    >>> url = SecretUrl("https://ann:s3cret@models.example.com/heart?key=abc")
+    >>> url
+    'https://***@models.example.com/heart?key=***'
+    >>> print(f"{url} {url == 'https://ann:s3cret@models.example.com/heart?key=abc'}")
+    https://***@models.example.com/heart?key=*** True
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return redact(self)
+
+    def __repr__(self) -> str:
+        return repr(redact(self))
+
+    def __format__(self, spec: str) -> str:
+        return format(redact(self), spec)
+
+    def __reduce__(self) -> tuple[type[SecretUrl], tuple[str]]:
+        return type(self), (str.__str__(self),)
 
 
 class Endpoint:
@@ -70,6 +101,9 @@ class Endpoint:
 
     def __init__(self, url: str, timeout: float | None = 30.0, trusted: bool = True) -> None:
         problem = url_fault(url)
+        token = (os.environ.get(TOKEN_VARIABLE, "") if trusted else "").strip()
+        if re.search(r"[^\x20-\x7e]", token):
+            problem = f"{TOKEN_VARIABLE} has characters that a header cannot have; set it anew"
         if problem:
             raise DataError(problem)
         parts = urlsplit(url)
@@ -79,7 +113,6 @@ class Endpoint:
         self._shown = redact(url)
         self._url = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
         self._headers = {"Content-Type": "application/json"}
-        token = os.environ.get(TOKEN_VARIABLE) if trusted else None
         if user:
             pair = base64.b64encode(unquote(user).encode()).decode()
             self._headers["Authorization"] = f"Basic {pair}"
@@ -98,13 +131,16 @@ class Endpoint:
         """
         plain = [[_json_value(value) for value in row] for row in rows]
         body = json.dumps({"columns": list(columns), "rows": plain}, allow_nan=False).encode()
-        request = Request(self._url, body, self._headers)
+        request, refused = Request(self._url, body, self._headers), None
         try:
             with _OPENER.open(request, timeout=self.timeout) as response:
                 text = response.read(MAX_RESPONSE_BYTES + 1)
         except HTTPError as error:
             error.close()  # it holds the connection
-            raise
+            refused = HTTPError(self._shown, error.code, error.reason, Message(), None)
+        if refused is not None:
+            # Out here, so that the error of urllib, which holds the whole URL, does not come along.
+            raise refused
         # Servers write NaN for rows that they cannot predict: these rows count as failed.
         return parse_json(
             text, max_bytes=MAX_RESPONSE_BYTES, what="the response", error=DataError, finite=False
@@ -132,11 +168,15 @@ def redact(url: str) -> str:
     >>> from thrifty.bundle.endpoint import redact
     >>> redact("http://ann:s3cret@localhost:8000/?key=abc&model=2")
     'http://***@localhost:8000/?key=***&model=***'
+    >>> redact("ann:s3cret@localhost:8000")  # not a URL
+    '***'
     """
     try:
         parts = urlsplit(url)
     except ValueError:
         return HIDDEN
+    if not parts.netloc:
+        return HIDDEN  # no URL: which part of it is a secret cannot be known
     user, _, host = parts.netloc.rpartition("@")
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     query = "&".join(f"{key}={HIDDEN}" for key, _ in pairs) if "=" in parts.query else ""

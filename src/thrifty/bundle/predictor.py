@@ -69,8 +69,9 @@ class Predictor:
     ----------
     model : Frozen
     schema : Schema
+        The columns, in the order of the model's features: sorted by name, if they have names.
     prices : BoundPrices
-        Prices of the columns of `schema`.
+        Prices of the columns of `schema`, in its order.
     classes : array of shape (K,), optional
         Labels of the classes (bool, int, float or str), in the order of the model's scores;
         None for a model that predicts values.
@@ -169,8 +170,11 @@ class Predictor:
         return self.model.score(self.encode(X))
 
     def used(self, X: Any) -> NDArray[np.bool_]:
-        """Return which features each row uses, as an array of shape (n, d)."""
-        return self.model.used(self.encode(X))
+        """Return which features each row uses, as an array of shape (n, d).
+
+        The features are in the order of the training table, `Schema.table_names`.
+        """
+        return self.schema.to_table_order(self.model.used(self.encode(X)))
 
     def evaluations(self, X: Any) -> NDArray[np.int64]:
         """Return the number of evaluations (of trees, of kernels) of each row."""

@@ -3,6 +3,9 @@
 A frozen model knows columns by index and values as floats. The schema is learned once, from the
 training table, and from then on encodes every table and every single value in the same way:
 numbers stay numbers, categories become codes 0, 1, 2, ..., missing values become NaN.
+
+Models are trained on columns sorted by name, so that the order of a table decides nothing. The
+schema remembers that order: arrays without names are read by it, and results are shown in it.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import math
 import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +24,11 @@ from thrifty.bundle.columns import (
     FINITE,
     MAX_CATEGORIES,
     NO_VALUES,
+    Column,
     Label,
     check_finite,
+    has_inexact,
+    has_values,
     is_missing,
     join_rare,
     learn_categories,
@@ -35,7 +41,7 @@ from thrifty.bundle.tables import Table, stack
 from thrifty.errors import BundleError, DataError, did_you_mean, raise_all
 from thrifty.untrusted import is_list, is_number, is_text, shown
 
-__all__ = ["Column", "Schema"]
+__all__ = ["Schema"]
 
 # Unknown categories of one column that a warning lists before "and 12 more".
 MAX_LISTED = 5
@@ -44,30 +50,6 @@ LARGE_SHARE = 0.5
 
 Unknown = dict[int, tuple[Any, ...]]
 """Categories that a schema does not know, by column index."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a table.
-
-    Parameters
-    ----------
-    name : str or int
-        Its name; its index in a table without names.
-    categories : tuple of labels or None
-        Its categories, in the order of their codes; None for a column of numbers.
-    other : label or None
-        The category that stands for every label that is not listed; None if there is none, and such
-        a label counts as missing.
-    is_call : bool
-        Whether it stands for a call of a model that is part of the file: an example can buy it, but
-        no table has it.
-    """
-
-    name: str | int
-    categories: tuple[Label, ...] | None = None
-    other: Label | None = None
-    is_call: bool = field(default=False, repr=False)
 
 
 class Schema:
@@ -86,6 +68,8 @@ class Schema:
         Names of the columns; their indices in a table without names.
     calls : frozenset of int
         Indices of the columns that stand for calls.
+    table_order : int array of shape (d,)
+        Index of each column of the training table, in the order of that table.
 
     Examples
     --------
@@ -114,6 +98,10 @@ class Schema:
             for column in self.columns
         ]
         self._all_numbers = not any(self._codes)
+        # Columns without a position, such as those of calls, follow the others.
+        last = len(self.columns)
+        places = [last if each.position is None else each.position for each in self.columns]
+        self.table_order = np.argsort(places, kind="stable")
 
     @classmethod
     def of(cls, table: Any) -> Schema:
@@ -141,13 +129,51 @@ class Schema:
             )
             return Column(names[j], kept, other)
 
-        if block is None or np.isinf(block).any() or np.isnan(block).all(axis=0).any():
+        if block is None or has_inexact(block) or not has_values(block):
             columns = _each_column(names, learn_column)
         else:
             columns = [Column(name) for name in names]
         for message in joined:
             warnings.warn(f"table: {message}", stacklevel=2)
         return cls(tuple(columns), named=read.names is not None)
+
+    @property
+    def table_names(self) -> tuple[str | int, ...]:
+        """Names of the columns in the order of the training table."""
+        return tuple(self.names[j] for j in self.table_order)
+
+    @property
+    def is_in_table_order(self) -> bool:
+        """Whether the columns are in the order of the training table."""
+        return bool((self.table_order[1:] > self.table_order[:-1]).all())
+
+    def sort(self) -> Schema:
+        """Return the schema with its columns sorted by name; one without names as it is.
+
+        Examples
+        --------
+        >>> from thrifty.bundle import Schema
+        >>> schema = Schema.of({"sex": ["m", "f"], "age": [63, 41]}).sort()
+        >>> schema.names, schema.table_names
+        (('age', 'sex'), ('sex', 'age'))
+        >>> schema.encode([["m", 63]])  # an array has the columns of the training table
+        array([[63.,  1.]])
+        """
+        if not self.named:
+            return self
+        order = sorted(range(len(self)), key=lambda j: str(self.names[j]))
+        places = np.argsort(self.table_order).tolist()
+        return Schema(tuple(replace(self.columns[j], position=places[j]) for j in order), True)
+
+    def placed_like(self, other: Schema) -> Schema:
+        """Return the same columns with the positions that they have in another schema."""
+        place = dict(zip(other.table_names, range(len(other)), strict=True))
+        columns = (replace(each, position=place.get(each.name)) for each in self.columns)
+        return Schema(tuple(columns), self.named)
+
+    def to_table_order(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Rearrange an array (..., d) of the columns of the schema as in the training table."""
+        return values if self.is_in_table_order else values[..., self.table_order]
 
     def encode(self, table: Any, reads: NDArray[np.bool_] | None = None) -> NDArray[Any]:
         """Encode a table as floats, one C-ordered row per example.
@@ -171,7 +197,7 @@ class Schema:
         """
         read = Table.read(table)
         names = read.names if self.named else None
-        expected = [name for j, name in enumerate(self.names) if j not in self.calls]
+        expected = [self.names[j] for j in self.table_order if j not in self.calls]
         if names is None and len(read.columns) != len(expected):
             raise DataError(
                 f"table: X has {len(read.columns)} features, but Thrifty is expecting "
@@ -179,7 +205,10 @@ class Schema:
             )
         if read.block is not None and self._all_numbers and not self.calls:
             dtype = np.float32 if read.block.dtype == np.float32 else np.float64
-            X = np.ascontiguousarray(read.block, dtype=dtype)
+            block = read.block
+            if not self.is_in_table_order:
+                block = block[:, np.argsort(self.table_order)]
+            X = np.ascontiguousarray(block, dtype=dtype)
             if np.isinf(X).any():
                 _each_column(self.names, lambda j: check_finite(X[:, j]))
             return X
@@ -243,9 +272,8 @@ class Schema:
             else:
                 counts = np.bincount(values[~np.isnan(values)].astype(np.intp))
                 seen = tuple(column.categories[code] for code in np.flatnonzero(counts))
-                columns.append(
-                    Column(column.name, seen, column.other if column.other in seen else None)
-                )
+                other = column.other if column.other in seen else None
+                columns.append(replace(column, categories=seen, other=other))
         return Schema(tuple(columns), self.named)
 
     def recode(self, X: NDArray[Any], source: Schema) -> NDArray[Any]:
@@ -365,7 +393,8 @@ class Schema:
         for entry, column in zip(columns, self.columns, strict=True):
             if column.other is not None:
                 entry["other"] = column.other
-        return {"named": self.named, "columns": columns}
+        order = {} if self.is_in_table_order else {"order": self.table_order.tolist()}
+        return {"named": self.named, "columns": columns, **order}
 
     @classmethod
     def build(cls, plain: Any) -> Schema:
@@ -376,7 +405,7 @@ class Schema:
         BundleError
             If anything is missing, unknown or malformed.
         """
-        if not isinstance(plain, dict) or plain.keys() != {"named", "columns"}:
+        if not isinstance(plain, dict) or plain.keys() - {"order"} != {"named", "columns"}:
             raise BundleError("the schema must consist of 'named' and 'columns'")
         named, listed = plain["named"], plain["columns"]
         if not isinstance(named, bool) or not isinstance(listed, list) or not listed:
@@ -406,6 +435,13 @@ class Schema:
             columns.append(Column(name, labels and tuple(labels), other, "call" in entry))
         if len({column.name for column in columns}) < len(columns):
             raise BundleError("the schema lists a column twice")
+        if "order" in plain:
+            order = plain["order"]
+            is_sound = isinstance(order, list) and all(type(j) is int for j in order)
+            if not named or not is_sound or sorted(order) != list(range(len(columns))):
+                raise BundleError("the order of the schema must list each of its columns once")
+            for place, j in enumerate(order):
+                columns[j] = replace(columns[j], position=place)
         return cls(tuple(columns), named)
 
     def __len__(self) -> int:

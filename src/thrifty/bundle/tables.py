@@ -6,6 +6,8 @@ mapping of columns. DataFrames are recognized by their attributes, so neither li
 
 from __future__ import annotations
 
+import reprlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from thrifty.errors import DataError, raise_all
 
-__all__ = ["SPARSE", "Table", "is_numeric", "stack", "unmask"]
+__all__ = ["SPARSE", "Table", "is_numeric", "is_readable", "read_names", "stack", "unmask"]
 
 # Rows copied at a time by `stack`, so that a block of the result stays in the cache: 3 to 6
 # times faster than copying whole columns.
@@ -81,16 +83,54 @@ class Table:
             # The wording of scikit-learn, which its own checks of estimators look for.
             required = f"0 feature(s) (shape={shape}) while a minimum of 1 is required."
             problems.append(f"there are no columns of features: {required}")
-        names = table.names or ()
-        if len(set(names)) < len(names):
-            twice = ", ".join(repr(name) for name in dict.fromkeys(names) if names.count(name) > 1)
-            problems.append(f"more than one column is named {twice}; rename or drop them")
         if table.block is None:
             lengths = {len(column) for column in table.columns}
             if len(lengths) > 1:
                 problems.append(f"the columns differ in length: {sorted(lengths)}")
         raise_all(DataError, "table", problems)
         return table
+
+
+def read_names(labels: Sequence[Any]) -> tuple[str, ...] | None:
+    """Return the names of columns; None if they are 0, 1, 2, ..., as in a table without names.
+
+    Raises
+    ------
+    DataError
+        If they are anything else but text, a name is there twice, or a file could not hold one.
+    """
+    if list(labels) == list(range(len(labels))):
+        return None
+    odd = [label for label in labels if not isinstance(label, str)]
+    if odd:
+        raise DataError(
+            f"table: column names must all be text, or 0, 1, 2, ...; {odd[0]!r} is neither. "
+            "Rename the columns, e.g. X.columns = X.columns.astype(str)"
+        )
+    names = tuple(str(label) for label in labels)
+    problems = []
+    if len(set(names)) < len(names):
+        counts = Counter(names)
+        twice = ", ".join(reprlib.repr(name) for name in counts if counts[name] > 1)
+        problems.append(f"more than one column is named {twice}; rename or drop them")
+    broken = [name for name in names if not is_readable(name)]
+    if broken:
+        shown = ", ".join(reprlib.repr(name) for name in broken)
+        problems.append(f"the names {shown} are broken text; read them as UTF-8")
+    raise_all(DataError, "table", problems)
+    return names
+
+
+def is_readable(text: str) -> bool:
+    """Return whether a file can hold a text: one with half of a surrogate pair cannot be written.
+
+    Examples
+    --------
+    >>> from thrifty.bundle.tables import is_readable
+    >>> is_readable("é"), is_readable("\\ud800")
+    (True, False)
+    """
+    return text.isascii() or text.encode("utf-8", "replace").decode() == text
 
 
 def is_numeric(values: NDArray[Any]) -> bool:
@@ -128,15 +168,7 @@ def stack(columns: Sequence[NDArray[Any]], rows: int) -> NDArray[np.float64]:
 
 def _from_columns(labels: list[Any], columns: list[Any], rows: int = 0) -> Table:
     """Build a table from labeled columns; `rows` counts only if there is no column."""
-    names: tuple[str, ...] | None = None
-    if all(isinstance(label, str) for label in labels):
-        names = tuple(str(label) for label in labels)
-    elif labels != list(range(len(labels))):
-        odd = next(label for label in labels if not isinstance(label, str))
-        raise DataError(
-            f"table: column labels must all be text, or 0, 1, 2, ...; {odd!r} is neither. "
-            "Rename the columns, e.g. X.columns = X.columns.astype(str)"
-        )
+    names = read_names(labels)
     scalars = [
         repr(label)
         for label, column in zip(labels, columns, strict=True)

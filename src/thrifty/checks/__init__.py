@@ -7,6 +7,7 @@
 5. The same seed gives the same model for any number of threads (`threads`).
 6. scikit-learn's own checks pass (`scikit_learn`).
 7. `path` reports the bill and quality that its models have (`paths`).
+8. The order of the columns of a table with names decides nothing (`columns`).
 
 The module that checks a law is given in parentheses. Each law takes an estimator and a random
 `Case` (`cases`, `tables`); it needs no test framework and raises `LawError` if the estimator
@@ -21,6 +22,7 @@ from typing import Any
 
 from thrifty.checks.bills import law_bills, law_free, law_penalty, law_receipts, law_scale
 from thrifty.checks.cases import Case, Rows, make_cases, make_large_case
+from thrifty.checks.columns import law_columns
 from thrifty.checks.files import law_damage, law_files
 from thrifty.checks.paths import law_path, law_score
 from thrifty.checks.scikit_learn import check_sklearn
@@ -36,6 +38,7 @@ __all__ = [
     "check_laws",
     "check_sklearn",
     "law_bills",
+    "law_columns",
     "law_damage",
     "law_files",
     "law_free",
@@ -110,6 +113,8 @@ def laws(
     if hasattr(estimator, "path"):
         chosen.append(law_path)
     pairs = [(law, case) for case in make_cases(estimator) for law in chosen]
+    named = [case for case in make_cases(estimator) if isinstance(case.names[0], str)]
+    pairs += [(law_columns, case) for case in named]
     pairs.append((law_threads, make_large_case(estimator)))
     for law, case in pairs:
         yield f"{law.__name__.removeprefix('law_')}-{case.name}", partial(law, estimator, case)

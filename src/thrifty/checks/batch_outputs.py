@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from thrifty.bundle import Predictor
 from thrifty.checks.verdict import require, same
+from thrifty.costs import BoundPrices
 
-__all__ = ["BatchOutputs", "same_model"]
+__all__ = ["BatchOutputs", "same_model", "table_prices"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,11 @@ class BatchOutputs:
         """Raise `LawError`, which mentions `when`, unless `other` is the same to the bit."""
         for field in fields(self):
             same(f"{field.name} {when}", getattr(self, field.name), getattr(other, field.name))
+
+
+def table_prices(predictor: Predictor) -> BoundPrices:
+    """Return prices in the order of the training table, which is that of `used`."""
+    return predictor.prices.take(predictor.schema.table_order)
 
 
 def same_model(expected: Predictor, found: Predictor, when: str) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from thrifty.bundle import Predictor
-from thrifty.checks.batch_outputs import BatchOutputs, same_model
+from thrifty.checks.batch_outputs import BatchOutputs, same_model, table_prices
 from thrifty.checks.cases import Case
 from thrifty.checks.verdict import LawError, law, require, same
 from thrifty.costs import Prices
+from thrifty.learn.dataset import bind_prices
 
 __all__ = ["law_bills", "law_free", "law_penalty", "law_receipts", "law_scale"]
 
@@ -65,7 +66,7 @@ def law_scale(estimator: Any, case: Case) -> None:
     """Bind the frozen model to doubled prices: bills double to the bit, nothing else changes."""
     fitted = case.fit(estimator)
     outputs = BatchOutputs.of(fitted, case.test_table)
-    doubled = BatchOutputs.of(_with_prices(fitted, case, _doubled(case)), case.test_table)
+    doubled = BatchOutputs.of(_with_prices(fitted, _doubled(case)), case.test_table)
     same("bill at doubled prices", 2.0 * outputs.bill, doubled.bill)
     same("used at doubled prices", outputs.used, doubled.used)
     same("scores at doubled prices", outputs.scores, doubled.scores)
@@ -87,12 +88,13 @@ def law_free(estimator: Any, case: Case) -> None:
     """Make each feature free in turn: no bill rises. Make everything free: all bills are 0."""
     fitted = case.fit(estimator)
     table = case.test_table
-    bills, used, bound = fitted.bill(table), fitted.used(table), fitted.prices_
+    bills, used = fitted.bill(table), fitted.used(table)
+    bound = table_prices(fitted.predictor_)
     prices = _prices(case)
     own = _own(prices)
     for j, name in enumerate(case.names):
         one_free = _replace(prices, own={**own, name: 0.0})
-        risen = np.flatnonzero(_with_prices(fitted, case, one_free).bill(table) > bills)
+        risen = np.flatnonzero(_with_prices(fitted, one_free).bill(table) > bills)
         if len(risen):
             raise LawError(f"bill of row {risen[0]} rises when {name!r} is free")
         if bound.own[j] == 0 and (bound.group[j] < 0 or bound.shared[bound.group[j]] == 0):
@@ -100,7 +102,7 @@ def law_free(estimator: Any, case: Case) -> None:
             more[:, j] = True
             same(f"bill with the free {name!r}", bound.bill(used), bound.bill(more))
     all_free = _replace(prices, own=dict.fromkeys(case.names, 0.0), shared={}, evaluation=0.0)
-    free_bills = _with_prices(fitted, case, all_free).bill(table)
+    free_bills = _with_prices(fitted, all_free).bill(table)
     same("bill at no price", np.zeros(len(bills)), free_bills)
 
 
@@ -138,11 +140,10 @@ def _replace(prices: Prices, **changes: Any) -> Prices:
     return Prices(**{name: getattr(prices, name) for name in parts} | changes)
 
 
-def _with_prices(fitted: Any, case: Case, prices: Prices) -> Predictor:
+def _with_prices(fitted: Any, prices: Prices) -> Predictor:
     """Return the frozen model of `fitted`, bound to other prices."""
     old: Predictor = fitted.predictor_
-    names: Any = list(case.names) if old.schema.named else len(case.names)
-    return Predictor(old.model, old.schema, prices.bind(names), old.classes)
+    return Predictor(old.model, old.schema, bind_prices(prices, old.schema), old.classes)
 
 
 def _near(row: int, what: str, due: float, found: float) -> None:

@@ -37,6 +37,8 @@ def law_files(estimator: Any, case: Case) -> None:
     outputs.require_same(BatchOutputs.of(loaded, case.test_table), "after loading")
     require(loaded.prices == predictor.prices, f"prices after loading: {loaded.prices}")
     require(loaded.schema == predictor.schema, f"schema after loading: {loaded.schema}")
+    names = loaded.schema.table_names
+    require(names == predictor.schema.table_names, f"order of the columns after loading: {names}")
     require(loaded.knob == predictor.knob, f"knob after loading: {loaded.knob}")
     require(loaded.labels == predictor.labels, f"classes after loading: {loaded.labels}")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from thrifty.bundle import NamedWalk
 from thrifty.bundle.reason import NATURAL_ENDS
-from thrifty.checks.batch_outputs import BatchOutputs
+from thrifty.checks.batch_outputs import BatchOutputs, table_prices
 from thrifty.checks.cases import Case
 from thrifty.checks.verdict import law, require, same
 
@@ -35,13 +35,14 @@ def law_known(estimator: Any, case: Case) -> None:
     fitted = case.fit(estimator)
     batch = BatchOutputs.of(fitted, case.test_table)
     evaluations = fitted.predictor_.evaluations(case.test_table)
+    prices = table_prices(fitted.predictor_)
     for row in range(N_ROWS):
         example = case.example(row)
         is_known = np.array([(row + j) % 2 == 0 for j in range(len(example))])
         known = {name: example[name] for name, on in zip(example, is_known, strict=True) if on}
         walk = _answer_requests(fitted.walk(known), example, slice(None))
         paid = batch.used[row] & ~is_known
-        due = fitted.prices_.bill(paid[np.newaxis], int(evaluations[row]))[0]
+        due = prices.bill(paid[np.newaxis], int(evaluations[row]))[0]
         same(f"scores (row {row})", np.atleast_1d(batch.scores[row]), walk.scores)
         _expect(row, "total with known values", due.item(), walk.receipt.total)
 

@@ -23,7 +23,9 @@ CALL = click.option(
 def load_expensive(path: Path, option: str) -> Predictor:
     """Load a predictor from a model file of Thrifty, LightGBM or XGBoost."""
     if not path.is_file():
-        raise click.UsageError(f"{option}: there is no file '{path}' (URLs start with http).")
+        # It may be meant as a URL with secrets.
+        shown = "***" if set("@?=") & set(str(path)) else path
+        raise click.UsageError(f"{option}: there is no file '{shown}' (URLs start with http).")
     from thrifty.bundle import load
 
     with open(path, "rb") as file:

@@ -38,8 +38,9 @@ def inspect(model: Path, as_json: bool) -> None:
     header = describe(model)
     prices, classes = BoundPrices.build(header["prices"]), header["classes"]
     features = []
-    for j, column in enumerate(Schema.build(header["schema"]).columns):
-        group = int(prices.group[j])
+    schema = Schema.build(header["schema"])
+    for j in schema.table_order.tolist():
+        column, group = schema.columns[j], int(prices.group[j])
         features.append(
             {
                 "name": column.name,

@@ -227,7 +227,7 @@ def read_training_data(
     from thrifty.bundle import Schema
     from thrifty.frontier.scoring import find_metric
     from thrifty.frontier.tasks import guess_task, learners_named
-    from thrifty.learn.dataset import TrainingSet, read_target
+    from thrifty.learn.dataset import TrainingSet, bind_prices, read_target
     from thrifty.learn.suspects import find_suspects
     from thrifty.learn.targets import queries
 
@@ -240,8 +240,9 @@ def read_training_data(
     with _collecting(errors):
         learners = learners_named(options.learners, task)
     with _collecting(errors):  # here, row numbers in messages are still those of the file
-        schema = Schema.of(X)
+        schema = Schema.of(X).sort()
         encoded = schema.encode(X)
+        bound = bind_prices(prices, schema)
     with _collecting(errors):
         find_metric(options.scoring, task)
     with _collecting(errors):
@@ -254,8 +255,6 @@ def read_training_data(
         errors.append(DataError("--qid: ranking needs the query of each row"))
     if options.qid is not None and task != "ranking":
         errors.append(DataError(f"--qid: {task} has no queries; omit it, or use --groups"))
-    with _collecting(errors):
-        bound = prices.bind([str(name) for name in X.columns])
     if errors or learners is None:
         _raise_collected(errors)
     for learner in learners.values():

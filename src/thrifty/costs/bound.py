@@ -324,6 +324,30 @@ class BoundPrices:
             also=also,
         )
 
+    def take(self, columns: NDArray[np.intp]) -> Self:
+        """Return the prices of the same columns in another order, given by their positions.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from thrifty.costs import Prices
+        >>> Prices({"b": 2.0, "a": 1.0}).bind(["b", "a"]).take(np.array([1, 0])).names
+        ('a', 'b')
+        """
+        place = np.argsort(columns).tolist()
+        also: dict[str, BoundPrices] = {
+            name: each.take(columns) for name, each in self.also.items()
+        }
+        return replace(
+            self,
+            names=None if self.names is None else tuple(self.names[j] for j in columns),
+            own=self.own[columns],
+            group=self.group[columns],
+            structure=None if self.structure is None else self.structure.renumber(place),
+            delays=None if self.delays is None else self.delays[columns],
+            also=also,
+        )
+
     def closure(self, features: ArrayLike) -> NDArray[np.int64]:
         """Return features, by position, with all that comes along with them, in order."""
         known = np.asarray(features, dtype=np.int64)

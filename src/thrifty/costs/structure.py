@@ -9,7 +9,7 @@ The price of a panel is a shared price: binding adds the own prices of its membe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -198,6 +198,15 @@ class Structure:
                 if cycle not in found:
                     found.append(cycle)
         return found
+
+    def renumber(self, place: Sequence[int]) -> Structure:
+        """Return the structure of the same features, where feature j has become ``place[j]``."""
+        pairs = (
+            (place[j], tuple(sorted(place[k] for k in needed)))
+            for j, needed in self.requires.items()
+        )
+        panels = (tuple(sorted(place[j] for j in panel)) for panel in self.panels)
+        return Structure(dict(sorted(pairs)), tuple(panels))
 
     def plain(self) -> dict[str, Any]:
         """Return the structure as values that JSON can hold; keys without a value are absent."""

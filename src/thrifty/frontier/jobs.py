@@ -63,8 +63,10 @@ def plain_settings(value: Any) -> Any:
     """
     if isinstance(value, float):
         return value if np.isfinite(value) else repr(value)
-    if value is None or isinstance(value, (bool, int, str)):
+    if value is None or isinstance(value, (bool, int)):
         return value
+    if isinstance(value, str):
+        return str(value)  # of a URL, without its secrets
     if isinstance(value, np.generic):
         return plain_settings(value.item())
     if isinstance(value, Mapping):

@@ -18,9 +18,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thrifty.bundle import NamedWalk, Predictor, Schema
-from thrifty.bundle.tables import SPARSE
+from thrifty.bundle.columns import check_exact, has_inexact
+from thrifty.bundle.tables import SPARSE, read_names, unmask
 from thrifty.costs import BoundPrices, PriceList, Prices
-from thrifty.errors import DataError
+from thrifty.errors import DataError, raise_all
 from thrifty.learn._sklearn import count_rows
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.importances import score_changes
@@ -33,6 +34,7 @@ __all__ = ["PRICE_LISTS", "PricedClassifier", "PricedEstimator", "task_of"]
 PRICE_LISTS: list[Any] = [Prices, Mapping, "array-like", None]
 
 
+TEXT = "an array without names holds numbers; pass text in a DataFrame, as categories"
 # Training rows that are kept to say what the model depends on.
 MAX_SAMPLE = 500
 
@@ -64,12 +66,12 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def schema_(self) -> Schema:
-        """Names and kinds of the columns."""
+        """Names and kinds of the columns, in the order of the features of `model_`."""
         return self.predictor_.schema
 
     @property
     def prices_(self) -> BoundPrices:
-        """The prices bound to the columns."""
+        """The prices bound to the columns of `schema_`."""
         return self.predictor_.prices
 
     @property
@@ -88,19 +90,21 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         does not matter, and a feature that the model never reads has 0.
         """
         changes = score_changes(self.model_, self._sample_rows())
+        changes = self.schema_.to_table_order(changes)
         return changes / changes.sum() if changes.any() else changes
 
     @property
     def purchase_rates_(self) -> NDArray[np.float64]:
         """Share of the same training rows that buy each feature, (d,)."""
-        return np.asarray(self.model_.used(self._sample_rows()).mean(axis=0))
+        rates = self.model_.used(self._sample_rows()).mean(axis=0)
+        return self.schema_.to_table_order(np.asarray(rates))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted label or value of each row."""
         return self.predictor_.predict(self._checked(X))
 
     def used(self, X: Any) -> NDArray[np.bool_]:
-        """Return which features each row uses, (n, d)."""
+        """Return which features each row uses, (n, d), in the order of the training table."""
         return self.predictor_.used(self._checked(X))
 
     def bill(self, X: Any) -> NDArray[np.float64]:
@@ -150,7 +154,7 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             train = X.with_prices(self.prices)
             self.n_features_in_ = train.n_features
             if train.schema.named:
-                self.feature_names_in_ = np.array(train.schema.names, dtype=object)
+                self.feature_names_in_ = np.array(train.schema.table_names, dtype=object)
         else:
             table = self._as_table(X, reset=True, least=2)
             train = TrainingSet.read(
@@ -192,6 +196,10 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         """Check a table by scikit-learn's conventions; with `reset`, remember its columns."""
         if hasattr(X, "tocsr"):
             raise DataError(SPARSE)
+        if isinstance(X, np.ma.MaskedArray):
+            X = unmask(X)  # scikit-learn would drop the mask
+        if isinstance(X, np.ndarray) and X.dtype.kind == "V":
+            raise DataError("table: a structured array; pass it as a DataFrame, pd.DataFrame(X)")
         try:
             n = count_rows(X)
         except TypeError:
@@ -203,19 +211,28 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             if not reset and hasattr(self, "feature_names_in_"):
                 # The schema picks the columns by name: any order, and others beside them.
                 return X
+            if reset and not hasattr(X, "collect_schema"):
+                read_names(list(X.columns))  # before scikit-learn refuses them in other words
             # A table with columns of its own: only names and width are scikit-learn's business.
             return validate_data(self, X, reset=reset, skip_check_array=True)
+        if reset:
+            _check_integers(X)
         # An infinite value is left to the schema, whose message names the column and the row.
         is_float = isinstance(X, np.ndarray) and X.dtype.kind == "f"
         has_infinity = is_float and bool(np.isinf(X).any())
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False if has_infinity else "allow-nan",
-            ensure_min_samples=least,
-        )
+        try:
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False if has_infinity else "allow-nan",
+                ensure_min_samples=least,
+            )
+        except ValueError as error:
+            if "could not convert string" in str(error):
+                raise DataError(f"table: {error}; {TEXT}") from None
+            raise
 
     def _predictor_of(
         self, model: Frozen, train: TrainingSet, knob: dict[str, Any] | None = None
@@ -239,6 +256,26 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
 
         provenance = {"method": type(self).__name__, "thrifty": __version__, **self._origin}
         return Predictor(model, schema, prices, classes, knob, provenance)
+
+
+def _check_integers(X: Any) -> None:
+    """Raise a DataError that names the columns of an array whose integers are not exact as floats.
+
+    scikit-learn's validation would round them.
+    """
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        return  # ragged, which the validation refuses
+    if array.ndim != 2 or not has_inexact(array):
+        return
+    problems = []
+    for j, column in enumerate(array.T):
+        try:
+            check_exact(column)
+        except DataError as error:
+            problems.append(f"column {j} {error}")
+    raise_all(DataError, "table", problems)
 
 
 class PricedClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[misc]

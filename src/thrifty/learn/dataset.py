@@ -1,7 +1,9 @@
 """Tables with their targets, read once where they enter and handed down from there.
 
 A `TrainingSet` learns the schema of its table and binds the prices to it; a `ValidationSet` is
-encoded by the schema of a training set. After that, learners see arrays only.
+encoded by the schema of a training set. After that, learners see arrays only. The columns of a
+table with names are sorted by name, so that ties, random draws and sums over columns do not depend
+on the order in which the table has them.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ from thrifty.bundle.columns import read_column
 from thrifty.bundle.tables import Table
 from thrifty.costs import BoundPrices, PriceList, Prices
 from thrifty.errors import DataError
-from thrifty.learn._sklearn import check_sample_weight, take_rows
+from thrifty.learn._sklearn import take_rows
 from thrifty.learn.error_costs import ErrorCosts
 from thrifty.learn.ndcg import ndcg
 from thrifty.learn.targets import Labels, grades, numbers, queries
+from thrifty.learn.weights import comparable_weights, read_weights
 from thrifty.model import Forest
 
 __all__ = ["TrainingSet", "ValidationSet", "bind_prices", "read_target", "row_of"]
@@ -43,11 +46,11 @@ class TrainingSet:
     table : pandas or polars DataFrame, or array
         The rows as the user gave them; `X` is what learners read.
     schema : Schema
-        Names and kinds of the columns, learned from this table.
+        Names and kinds of the columns, learned from this table; sorted by name.
     prices : BoundPrices
         Prices of the columns.
     X : array of shape (n, d)
-        The encoded rows: categories are codes, missing values are NaN.
+        The encoded rows, in the order of the schema: categories are codes, missing values are NaN.
     y : array of shape (n,)
         Class codes (int64), numbers (float64) or relevance grades (float64), depending on the task.
     weight : array of shape (n,) or None
@@ -108,11 +111,11 @@ class TrainingSet:
         PriceError
             If the prices do not fit the columns.
         """
-        schema = Schema.of(table)
+        schema = Schema.of(table).sort()
         bound = bind_prices(prices, schema)
         X = schema.encode(table)
         target, classes = read_target(task, y, len(X))
-        weight = _read_weights(sample_weight, X)
+        weight = read_weights(sample_weight, X)
         query = queries(qid, len(X)) if task == "ranking" else None
         clusters = query if groups is None else queries(groups, len(X), "groups")
         costs = None
@@ -222,7 +225,7 @@ class TrainingSet:
         schema = Schema(tuple(self.schema.columns[j] for j in columns), self.schema.named)
         return replace(
             self,
-            table=take_rows(self.table, columns, axis=1),
+            table=_take_columns(self.table, schema, columns),
             schema=schema,
             prices=bind_prices(None, schema),
             X=np.ascontiguousarray(self.X[:, columns]),
@@ -234,9 +237,12 @@ class TrainingSet:
 
     def encode_by(self, schema: Schema) -> Self:
         """Encode the same table by another schema, such as that of a model at hand."""
+        schema, prices = schema.placed_like(self.schema), self.prices
         if schema == self.schema:
             return self
-        return replace(self, schema=schema, X=schema.encode(self.table))
+        if schema.names != self.schema.names:
+            prices = prices.take(np.array([self.schema.index(name) for name in schema.names]))
+        return replace(self, schema=schema, prices=prices, X=schema.encode(self.table))
 
     def with_class_weight(self, class_weight: dict[Any, float] | str | None) -> Self:
         """Multiply the weights of the rows by those of their classes, as scikit-learn does."""
@@ -247,6 +253,7 @@ class TrainingSet:
         weight = np.asarray(balance if self.weight is None else self.weight * balance)
         if not np.any(weight > 0):
             raise DataError("class_weight: every class of the target has weight 0")
+        weight = comparable_weights("class_weight", weight)
         return replace(self, weight=weight)._weighted_rows()
 
     def with_costs(self, costs: Any) -> Self:
@@ -414,7 +421,7 @@ class ValidationSet:
         schema = Schema(tuple(self.schema.columns[j] for j in columns), self.schema.named)
         return replace(
             self,
-            table=take_rows(self.table, columns, axis=1),
+            table=_take_columns(self.table, schema, columns),
             schema=schema,
             X=np.ascontiguousarray(self.X[:, columns]),
         )
@@ -445,6 +452,11 @@ def row_of(table: Any, i: int) -> dict[str | int, Any]:
     }
 
 
+def _take_columns(table: Any, schema: Schema, columns: NDArray[np.intp]) -> Any:
+    """Keep the columns of a schema, by name where there are names, else by position."""
+    return take_rows(table, list(schema.names) if schema.named else columns, axis=1)
+
+
 def bind_prices(prices: PriceList | None, schema: Schema) -> BoundPrices:
     """Bind prices to the columns of a schema; without any, every column costs one unit.
 
@@ -455,8 +467,9 @@ def bind_prices(prices: PriceList | None, schema: Schema) -> BoundPrices:
     >>> bind_prices({"age": 1.0, "chol": 7.27}, Schema.of({"age": [63], "chol": [233]}))
     BoundPrices(2 features, 8.27 in full)
     """
-    names = [str(name) for name in schema.names]
-    return Prices.of(prices).bind(names if schema.named else len(names))
+    names = [str(name) for name in schema.table_names]
+    bound = Prices.of(prices).bind(names if schema.named else len(names))  # a list is in this order
+    return bound if schema.is_in_table_order else bound.take(np.argsort(schema.table_order))
 
 
 def read_target(task: str, y: Any, rows: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -465,13 +478,3 @@ def read_target(task: str, y: Any, rows: int) -> tuple[NDArray[Any], NDArray[Any
         labels = Labels.of(y, rows)
         return labels.codes, labels.classes
     return (numbers if task == "regression" else grades)(y, rows), None
-
-
-def _read_weights(sample_weight: Any, X: NDArray[Any]) -> Floats | None:
-    """Check sample weights: one for each row, none negative, not all zero."""
-    if sample_weight is None:
-        return None
-    weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not np.any(weight > 0):
-        raise DataError("sample_weight: every weight is zero; give a row a positive one")
-    return np.asarray(weight)

@@ -19,6 +19,7 @@ bits, and a model must keep the one it was built with:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -58,7 +59,7 @@ def standardize(schema: Schema, X: NDArray[np.floating], weight: Floats | None) 
     Raises
     ------
     DataError
-        If no column varies.
+        If no column varies, or one holds numbers that are too large.
 
     Examples
     --------
@@ -80,8 +81,13 @@ def standardize(schema: Schema, X: NDArray[np.floating], weight: Floats | None) 
         x = X[present, j].astype(np.float64)
         w = None if weight is None else weight[present]
         if column.categories is None:
-            center = float(np.average(x, weights=w))
-            scale = float(np.sqrt(np.average(np.square(x - center), weights=w)))
+            center, scale = _moments(x, w)
+            if not np.isfinite([center, scale]).all():
+                largest = max(x.tolist(), key=abs)
+                raise DataError(
+                    f"table: column {column.name!r} holds {largest:g}, too large to standardize; "
+                    "divide it, or pass NaN if it marks a missing value"
+                )
             entries.append((j, NUMERIC, center, scale if np.ptp(x) > 0 else 0.0, 0.0))
             continue
         for code in range(len(column.categories)):
@@ -138,11 +144,21 @@ def standardize_columns(
     array([-1,  0,  1])
     """
     tiny = np.finfo(float).tiny  # a column without values has a total weight of 0
-    total, total_weight = _power_sums(X, weight, np.zeros(X.shape[1]), power=1)
+    with np.errstate(over="ignore"):
+        total, total_weight = _power_sums(X, weight, np.zeros(X.shape[1]), power=1)
     total_weight = np.maximum(total_weight, tiny)
     centers = total / total_weight
-    squares, _ = _power_sums(X, weight, centers, power=2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, _ = _power_sums(X, weight, centers, power=2)
     scales = np.sqrt(squares / total_weight)
+    odd = np.flatnonzero(~(scales > 0.0) | np.isinf(scales))  # constant, or beyond squaring
+    for j in odd.tolist():
+        present = ~np.isnan(X[:, j])
+        if n_categories[j] is None and present.any():
+            x = X[present, j].astype(np.float64)
+            centers[j], scales[j] = _moments(x, None if weight is None else weight[present])
+    # A column that is too large all the same is left out.
+    scales = np.where(np.isfinite(scales) & np.isfinite(centers), scales, 0.0)
     scales = np.where(scales > CONSTANT_TOL * np.abs(centers), scales, 0.0)
     entries = []
     for j, count in enumerate(n_categories):
@@ -178,6 +194,21 @@ def _encoding_of(entries: list[tuple[int, int, float, float, float]]) -> Encodin
     kept = np.array([entry for entry in entries if entry[3] > 0]).reshape(-1, 5)
     columns, codes = kept[:, :2].T.astype(np.int64)
     return Encoding(columns, codes, *np.ascontiguousarray(kept[:, 2:].T))
+
+
+def _moments(x: Floats, weight: Floats | None) -> tuple[float, float]:
+    """Return mean and standard deviation; neither squares overflow nor are they lost below 0.
+
+    The deviation is infinite if the difference of two values is.
+    """
+    largest = float(np.abs(x).max())
+    power = 0 if 1e-100 < largest < 1e100 or largest == 0.0 else math.frexp(largest)[1]
+    x = np.ldexp(x, -power) if power else x
+    center = float(np.average(x, weights=weight))
+    scale = float(np.sqrt(np.average(np.square(x - center), weights=weight)))
+    if power > 1020 and np.ptp(x) >= 1.0:  # in units of 2^power, at the end of the range of floats
+        return center, math.inf
+    return math.ldexp(center, power), math.ldexp(scale, power)
 
 
 def _power_sums(

@@ -176,9 +176,8 @@ class Pipeline(sklearn_pipeline.Pipeline):  # type: ignore[misc]
     def bill(self, X: Any) -> NDArray[np.float64]:
         """Return the bill of each row, (n,): that of the source columns that it uses."""
         table = self._transformed(X)
-        predictor = self._last.predictor_
-        evaluations = predictor.evaluations(table) if self.prices_.evaluation else 0
-        return self.prices_.bill(predictor.used(table) @ self.sources_, evaluations)
+        evaluations = self._last.predictor_.evaluations(table) if self.prices_.evaluation else 0
+        return self.prices_.bill(self._last.used(table) @ self.sources_, evaluations)
 
     def walk(self, known: Mapping[Any, Any] | None = None) -> PipelineWalk:
         """Start the walk of one example, which asks for the source columns that it needs."""
@@ -288,7 +287,8 @@ def price_columns(prices: BoundPrices, sources: NDArray[np.bool_], names: list[s
     sets, set_of = np.unique(sources, axis=0, return_inverse=True)
     set_of = set_of.ravel()
     counts, bills = np.bincount(set_of), prices.bill(sets)
-    for name, k in zip(names, set_of.tolist(), strict=True):
+    # By name: groups are numbered as they are met, and that must not depend on their order.
+    for name, k in sorted(zip(names, set_of.tolist(), strict=True)):
         made_of = np.flatnonzero(sets[k])
         own[name] = 0.0
         key = None

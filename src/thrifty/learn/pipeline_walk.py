@@ -52,7 +52,7 @@ class PipelineWalk:
         self._prices = prices
         self._made_of = {
             str(column): tuple(names[j] for j in np.flatnonzero(row))
-            for column, row in zip(predictor.schema.names, sources, strict=True)
+            for column, row in zip(predictor.schema.table_names, sources, strict=True)
         }
         self._values: dict[Any, Any] = {}
         self._why: dict[Any, Literal["asked", "known", "skipped"]] = {}

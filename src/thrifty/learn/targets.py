@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,9 +11,15 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from thrifty.errors import DataError
+from thrifty.bundle.tables import is_readable
+from thrifty.errors import DataError, raise_all
 
-__all__ = ["Labels", "grades", "numbers", "queries"]
+__all__ = ["LARGEST", "Labels", "grades", "numbers", "queries"]
+
+# Problems of labels that one message lists.
+MAX_LISTED = 5
+# Numbers up to this size, and from its inverse up, can be squared and summed over any table.
+LARGEST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +34,7 @@ class Labels:
         """Read a classification target; DataError unless it has at least two classes."""
         y = _column(y, rows)
         classes, codes = _distinct(y, "target")
+        _refuse_labels(classes)
         check_classification_targets(y)
         if len(classes) < 2:
             raise DataError(
@@ -50,11 +58,20 @@ class Labels:
 def numbers(y: Any, rows: int) -> NDArray[np.float64]:
     """Read a regression target; every value must be finite."""
     column = _column(y, rows)
+    if column.dtype.kind in "mM":
+        raise DataError("target: it holds dates or times; convert them to numbers, such as days")
     try:
         target = np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"target: numbers are needed, found {column.tolist()[:3]}") from None
+    except (TypeError, ValueError, OverflowError):
+        found = reprlib.repr(column.tolist()[:3])
+        raise DataError(f"target: numbers are needed, found {found}") from None
     _refuse(~np.isfinite(target), target, "is not a finite number; drop the row")
+    _refuse(np.abs(target) > LARGEST, target, "is too large to square; divide the target")
+    spread = float(np.ptp(target)) if len(target) else 0.0
+    if 0.0 < spread < 1.0 / LARGEST:
+        raise DataError(
+            f"target: its values differ by {spread:g} at most, whose square is 0; multiply it"
+        )
     return target
 
 
@@ -81,6 +98,36 @@ def _distinct(column: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np
         kinds = sorted({type(value).__name__ for value in column.tolist()})
         raise DataError(f"{name}: values of mixed kinds, {kinds}; make them one kind") from None
     return values, codes.astype(np.int64)
+
+
+def _refuse_labels(classes: NDArray[Any]) -> None:
+    """Raise a DataError for labels that cannot come back from a model as they are."""
+    kind = classes.dtype.kind
+    labels = classes.tolist()
+    problems = []
+    if kind not in "biufUO" or any(isinstance(label, bytes) for label in labels):
+        named = {"S": "bytes", "M": "dates", "m": "time spans", "c": "complex numbers"}
+        found = named.get(kind, "bytes")
+        # scikit-learn's checks of estimators look for its own words about complex numbers.
+        also = " (Complex data not supported)" if kind == "c" else ""
+        problems.append(f"{found} are no labels{also}; make them text or whole numbers")
+    text = [label for label in labels if isinstance(label, str)]
+    problems += [
+        f"the label {reprlib.repr(label)} ends in NUL, which NumPy drops; strip it"
+        for label in text
+        if label.endswith("\0")
+    ]
+    problems += [
+        f"the label {reprlib.repr(label)} is broken text; read it as UTF-8"
+        for label in text
+        if not is_readable(label)
+    ]
+    problems += [
+        f"the label {label} is beyond 64 bits; make it text"
+        for label in labels
+        if isinstance(label, int) and not -(2**63) <= label < 2**63
+    ]
+    raise_all(DataError, "target", problems[:MAX_LISTED])
 
 
 def _column(y: Any, rows: int, name: str = "target") -> NDArray[Any]:

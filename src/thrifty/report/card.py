@@ -67,7 +67,7 @@ def card_facts(
             "target": {part: _target(rows) for part, rows in sets.items()},
             "missing": {
                 name: {part: missing[part][name] for part in sets}
-                for name in names
+                for name in map(str, predictor.schema.table_names)
                 if any(missing[part][name] for part in sets)
             },
         },

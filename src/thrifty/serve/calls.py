@@ -152,7 +152,7 @@ class ModelCall:
         some = [name for name in self._added if name in names]
         if some:
             raise DataError(f"table: of the results {self._added} it has {some} only")
-        given = dict(zip(names or schema.names[:d], read.columns, strict=False))
+        given = dict(zip(names or schema.table_names[:d], read.columns, strict=False))
         # As if every call had been made: which rows make it does not depend on its result.
         assumed = given | {name: np.full(read.rows, 1.0 / k) for name in self._added}
         wide = assumed if schema.named else np.column_stack(list(assumed.values()))

@@ -26,7 +26,7 @@ def test_groups_of_the_prices_are_devices_and_other_features_stand_alone(sensors
     )
     model = EdgeCloudClassifier(prices, transmit_share=1.0, gates="sigmoid", max_steps=10).fit(X, y)
     assert model.devices_ == {
-        "rest": ("near", "left"),
+        "rest": ("left", "near"),
         "b": ("far", "right"),
         "feature rest": ("rest",),
     }

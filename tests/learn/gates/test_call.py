@@ -16,6 +16,7 @@ from sklearn.base import clone
 from thrifty import Call, GatedClassifier, SourceError
 from thrifty.bundle.endpoint import Endpoint, read_outputs
 from thrifty.errors import DataError
+from thrifty.kernels.threads import thread_count, threads
 from thrifty.learn.gates.call import post_rows, run_with_timeout
 
 CLASSES = np.array(["no", "yes"])
@@ -197,3 +198,8 @@ def test_labels_of_a_server_count_as_certain(serve, named_table) -> None:
     url, _, _ = serve(lambda body: (200, json.dumps({"labels": y.tolist()}).encode()))
     proba = Call("it", fn=url).predict_proba(X, CLASSES)
     np.testing.assert_array_equal(proba, (y[:, np.newaxis] == CLASSES).astype(float))
+
+
+def test_a_function_keeps_to_the_limit_of_threads_of_its_caller() -> None:
+    with threads(3):
+        assert run_with_timeout(5.0, thread_count) == 3

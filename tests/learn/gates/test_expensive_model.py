@@ -118,7 +118,23 @@ def test_a_model_of_another_table_is_refused(half_hard) -> None:
         )
     forest = RandomForestClassifier(3, random_state=0).fit(names, y)
     with pytest.raises(DataError, match="expensive: trained on other columns"):
-        GatedClassifier(Call("x", fn=forest, folds=None)).fit(names[list("bacd")], y)
+        GatedClassifier(Call("x", fn=forest, folds=None)).fit(names.rename(columns={"a": "z"}), y)
+
+
+@pytest.mark.parametrize("is_fitted", [True, False])
+def test_the_columns_of_a_forest_go_by_name(half_hard, small, is_fitted) -> None:
+    X, y = half_hard(200)
+    names = pd.DataFrame(X, columns=list("dbca"))
+    forest = RandomForestClassifier(3, random_state=0)
+    forest = forest.fit(names, y) if is_fitted else forest
+    given = Call("x", fn=forest, folds=None if is_fitted else 2)
+    permuted = names[list("bacd")]
+    first = GatedClassifier(given, **small).fit(names, y)
+    second = GatedClassifier(given, **small).fit(permuted, y)
+    np.testing.assert_array_equal(first.predict_proba(names), second.predict_proba(permuted))
+    np.testing.assert_array_equal(
+        first.expensive_outputs(names)[0], second.expensive_outputs(permuted)[0]
+    )
 
 
 def test_a_needed_feature_must_be_in_the_table(named_table, oracle, small) -> None:

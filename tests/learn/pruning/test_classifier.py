@@ -191,3 +191,17 @@ def test_a_budget_below_nothing_and_a_solver_of_one_penalty_are_refused(theirs):
         PrunedForestClassifier(theirs, solver="cut").fit(*TRAIN).at_budget(1.0)
     with pytest.raises(ValueError, match="not fitted"):
         PrunedForestClassifier(theirs).at_budget(1.0)
+
+
+def test_the_columns_of_a_forest_go_by_name_and_else_by_position(theirs):
+    X, y = TRAIN
+    frame = pd.DataFrame(X, columns=list("fbdaec"))
+    named = RandomForestClassifier(12, max_features=None, random_state=0).fit(frame, y)
+    prices = Prices(dict(zip("fbdaec", [1, 2, 1, 0.5, 3, 1], strict=True)))
+    permuted = frame[list("abcdef")]
+    expected = PrunedForestClassifier(named, prices, penalty=0.01, random_state=0).fit(frame, y)
+    other = PrunedForestClassifier(named, prices, penalty=0.01, random_state=0).fit(permuted, y)
+    unnamed = PrunedForestClassifier(theirs, prices, penalty=0.01, random_state=0).fit(frame, y)
+    for model, table in ((other, permuted), (unnamed, frame)):
+        np.testing.assert_array_equal(model.predict_proba(table), expected.predict_proba(frame))
+        np.testing.assert_array_equal(model.bill(table), expected.bill(frame))

@@ -118,3 +118,17 @@ def test_tables_and_parameters_that_make_no_sense_are_refused(clusters) -> None:
     for bad in ({"n_vectors": 0}, {"n_vectors": 1.5}, {"kernel": "sigmoid"}, {"C": 0.0}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             CompressedSVC(**bad).fit(X, y)
+
+
+def test_the_columns_of_an_svc_go_by_name(clusters) -> None:
+    X, y = clusters(3)
+    frame = pd.DataFrame(X, columns=[f"c{9 - j}" for j in range(X.shape[1])])
+    svc = SVC().fit(frame, y)
+    permuted = frame[frame.columns[::-1]]
+    first = CompressedSVC(svc, n_vectors=1.0).fit(frame, y)
+    second = CompressedSVC(svc, n_vectors=1.0).fit(permuted, y)
+    np.testing.assert_array_equal(first.predict_proba(frame), second.predict_proba(permuted))
+    np.testing.assert_allclose(
+        first.decision_function(frame), CompressedSVC(SVC().fit(X, y), n_vectors=1.0)
+        .fit(X, y).decision_function(X), atol=1e-9,
+    )  # fmt: skip

@@ -197,7 +197,7 @@ class AnytimeClassifier(PricedClassifier):
 
     def used(self, X: Any, budget: float | None = None) -> NDArray[np.bool_]:
         """Return which features each row reads within a budget, (n, d)."""
-        return self._used(*self._stage_of_rows(X, budget))
+        return self.schema_.to_table_order(self._used(*self._stage_of_rows(X, budget)))
 
     def bill(self, X: Any, budget: float | None = None) -> NDArray[np.float64]:
         """Return what each row costs, (n,); none costs more than the budget."""

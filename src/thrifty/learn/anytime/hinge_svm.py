@@ -127,8 +127,12 @@ class HingeSVM:
         matrix.flat[:: len(matrix) + 1] += 1.0 / self.C
         matrix[0, 0] += BIAS_RIDGE * self.weight.sum() - 1.0 / self.C
         _, solution, failed = dposv(matrix, rhs)
-        # Rounding may make a nearly singular M indefinite.
-        return np.asarray(np.linalg.solve(matrix, rhs) if failed else solution)
+        if not failed:
+            return np.asarray(solution)
+        try:  # rounding may make a nearly singular M indefinite
+            return np.asarray(np.linalg.solve(matrix, rhs))
+        except np.linalg.LinAlgError:  # such as that of weights that are all but 0
+            return np.asarray(np.linalg.lstsq(matrix, rhs)[0])
 
     def value(self, beta: Floats, outputs: Floats) -> float:
         """Return the objective at `beta`, whose decision values are `outputs` (n,)."""

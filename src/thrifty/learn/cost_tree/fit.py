@@ -85,6 +85,9 @@ class TreeLearner:
         last_penalty = np.inf
         for penalty in penalties:
             on_train = self.objective.at(penalty / self.scale.factor**2)
+            if np.isinf(on_train.penalty):  # nothing pays
+                yield self.constant
+                continue
             for factor in PENALTY_FACTORS if penalty > 0 else PENALTY_FACTORS[-1:]:
                 if factor * on_train.penalty < MIN_DECREASE * last_penalty:
                     last_penalty = factor * on_train.penalty

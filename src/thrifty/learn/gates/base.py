@@ -16,6 +16,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state, compute_sample_weight
 
+from thrifty.bundle.endpoint import SecretUrl
 from thrifty.errors import BudgetError, DataError
 from thrifty.learn._sklearn import take_rows
 from thrifty.learn.base import PricedClassifier
@@ -103,6 +104,11 @@ class BaseGateClassifier(PricedClassifier):
     penalty: float | str
     target: dict[str, float] | None
     random_state: Any
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # scikit-learn prints the parameters of an estimator, alone or in a pipeline.
+        is_plain = isinstance(value, str) and not isinstance(value, SecretUrl)
+        super().__setattr__(name, SecretUrl(value) if name == "expensive" and is_plain else value)
 
     @abstractmethod
     def _train_pairs(
@@ -256,7 +262,8 @@ class BaseGateClassifier(PricedClassifier):
 
     def used(self, X: Any) -> NDArray[np.bool_]:
         """Return which features each row uses, then its call results; no call is made."""
-        return self.model_.used(self._encode(X, assume_calls=True))
+        used = self.model_.used(self._encode(X, assume_calls=True))
+        return self.schema_.to_table_order(used)
 
     def bill(self, X: Any) -> Floats:
         """Return what each row pays if its call succeeds, (n,); no call is made."""

@@ -10,6 +10,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.bundle.endpoint import Endpoint, read_outputs, redact, url_fault
+from thrifty.bundle.endpoint import Endpoint, SecretUrl, read_outputs, redact, url_fault
 from thrifty.errors import DataError, SourceError, raise_all
 from thrifty.learn._sklearn import take_rows
 from thrifty.model.call_result import SUM_TOL
@@ -94,13 +95,17 @@ class Call:
         folds: int | None = 5,
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.name, self.price, self.fn = name, price, fn
+        self.name, self.price = name, price
+        self.fn: Any = SecretUrl(fn) if isinstance(fn, str) else fn
         self.needs = None if needs is None else tuple(needs)
         self.timeout, self.folds = timeout, folds
         self.folder = None if folder is None else Path(folder)
         problems = []
         if not isinstance(name, str) or not name:
             problems.append("give it a name")
+        elif "://" in name:
+            name = redact(name)
+            problems.append("a URL is no name; give it as fn: Call('remote', price, fn=url)")
         if not isinstance(price, int | float) or not 0 <= price < math.inf:
             problems.append(f"the price {price!r} is not a number from 0 up")
         if isinstance(fn, str) and (fault := url_fault(fn)):
@@ -169,12 +174,19 @@ class Call:
 
     def needed_columns(self, table: Any) -> Any:
         """Return the part of a table that the call needs."""
-        return table if self.needs is None else take_rows(table, list(self.needs), axis=1)
+        if self.needs is not None:
+            return take_rows(table, list(self.needs), axis=1)
+        names = getattr(self.fn, "feature_names_in_", None)
+        given = list(getattr(table, "columns", ()))
+        if names is None or list(names) == given or set(names) != set(given):
+            return table
+        # A model that knows its columns gets them as it was trained on them.
+        return take_rows(table, list(names), axis=1)
 
-    def with_model(self, fn: Any) -> Call:
-        """Return the same call to another model."""
+    def with_model(self, fn: Any, needs: Sequence[str | int] | None = None) -> Call:
+        """Return the same call to another model; `needs` are as they were if none are given."""
         return Call(
-            self.name, self.price, self.needs, fn,
+            self.name, self.price, self.needs if needs is None else needs, fn,
             timeout=self.timeout, folds=self.folds, folder=self.folder,
         )  # fmt: skip
 
@@ -230,7 +242,8 @@ def run_with_timeout(seconds: float | None, act: Callable[[], Any]) -> Any:
         except BaseException as error:
             outcome["error"] = error
 
-    thread = threading.Thread(target=run, daemon=True)
+    # In a copy of the context, so that the model keeps to the caller's limit of threads.
+    thread = threading.Thread(target=copy_context().run, args=[run], daemon=True)
     thread.start()
     thread.join(seconds)
     if thread.is_alive():

@@ -147,11 +147,11 @@ class GateColumns:
         name, schema = self.call.name, self.table
         if self.call_result is None:
             raise DataError(f"{name!r} is part of the model: there is no call to make")
-        needed = schema.names if self.call.needs is None else self.call.needs
+        needed = schema.table_names if self.call.needs is None else self.call.needs
         absent = [feature for feature in needed if feature not in values]
         if absent:
             raise DataError(f"call {name!r}: it needs {absent}, which have no value yet")
-        row = {feature: values.get(feature) for feature in schema.names}
+        row = {feature: values.get(feature) for feature in schema.table_names}
         if schema.named:
             import pandas as pd
 

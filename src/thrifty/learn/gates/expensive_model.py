@@ -30,7 +30,7 @@ from thrifty.errors import DataError
 from thrifty.files import write_whole
 from thrifty.learn._sklearn import take_rows
 from thrifty.learn.adopt.adopting import read
-from thrifty.learn.adopt.columns import check_columns
+from thrifty.learn.adopt.columns import find_columns, renumber
 from thrifty.learn.base import PricedEstimator
 from thrifty.learn.boosting.classifier import GreedyMiserClassifier
 from thrifty.learn.dataset import TrainingSet
@@ -127,12 +127,17 @@ def prepare_expensive(
     assert train.classes is not None
     # An array goes to the model as it was encoded: C-ordered floats.
     table = train.table if hasattr(train.table, "columns") else train.X
-    needed, y = call.needed_columns(table), np.asarray(train.labels)
+    is_whole, y = call.needs is None, np.asarray(train.labels)
     fitted = model = _model_of(call)
-    if hasattr(model, "fit") and not _is_fitted(model):
+    is_trained_here = hasattr(model, "fit") and not _is_fitted(model)
+    if is_trained_here and is_whole and train.schema.named and hasattr(table, "columns"):
+        # By name, so that the order of the table's columns decides nothing in other libraries.
+        call = call.with_model(call.fn, needs=train.schema.names)
+    needed = call.needed_columns(table)
+    if is_trained_here:
         fitted = _fit_clone(model, needed, y, train.weight)
     ready = call.with_model(_with_probabilities(fitted, needed, y))
-    frozen = _freeze(fitted, ready.fn, train) if call.needs is None else None
+    frozen = _freeze(fitted, ready.fn, train) if is_whole else None
     reads = None if frozen is None else _columns_of(ready.fn, train.schema)
     if given is not None:
         check = Call("expensive_proba", fn=lambda rows: np.asarray(given), timeout=None)
@@ -275,10 +280,13 @@ def _freeze(model: Any, with_probabilities: Any, train: TrainingSet) -> Frozen |
         except (DataError, TypeError):
             return None
         names = tuple(column.name for column in source.columns) if source.named else None
-        check_columns("expensive", source.forest.n_features, names, train.schema, numeric=True)
+        columns = find_columns(
+            "expensive", source.forest.n_features, names, train.schema, numeric=True
+        )
+        frozen = renumber(source.forest, columns)
         if source.classes is None:
-            return source.forest
-        frozen, classes = source.forest, np.array(source.classes)
+            return frozen
+        classes = np.array(source.classes)
     assert train.classes is not None
     if classes is None or list(classes) != list(train.classes):
         predicts = "numbers" if classes is None else f"the classes {list(classes)[:20]}"

@@ -49,7 +49,8 @@ def read_threshold_target(
     """
     if target is None:
         return "share", float(share)
-    if len(target) != 1 or not set(target) <= set(TARGETS):
+    is_sound = isinstance(target, Mapping) and len(target) == 1
+    if not is_sound or not set(target) <= set(TARGETS):
         raise DataError(f"target: give one of {', '.join(TARGETS)} and its number, got {target!r}")
     ((kind, number),) = target.items()
     if isinstance(number, bool) or not isinstance(number, int | float) or not number >= 0:

@@ -19,11 +19,11 @@ from sklearn.utils import check_random_state
 
 from thrifty.bundle import Schema
 from thrifty.costs import PriceList
-from thrifty.errors import DataError
+from thrifty.errors import DataError, raise_all
 from thrifty.kernels.threads import thread_count
 from thrifty.learn._sklearn import Interval
 from thrifty.learn.adopt.adopting import read
-from thrifty.learn.adopt.columns import check_columns
+from thrifty.learn.adopt.columns import find_columns, renumber
 from thrifty.learn.base import PRICE_LISTS, PricedClassifier, PricedEstimator
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.point import Point
@@ -134,7 +134,7 @@ class ForestPruner(PricedClassifier):
         given = None if self.forest is None else read_forest(self.forest)
         train = self._read_training(X, y, sample_weight)
         if given is not None:
-            train = given.read_like(train)
+            given, train = given.read_like(train)
             assert train.classes is not None
             self.classes_ = train.classes
         if validation is not None:
@@ -154,6 +154,13 @@ class ForestPruner(PricedClassifier):
     def _train_forest(self, train: TrainingSet) -> Forest:
         """Train a fully grown random forest of scikit-learn and freeze it."""
         train.require_every_class()
+        largest = np.abs(np.nan_to_num(train.X)).max(axis=0)
+        problems = [
+            f"column {train.schema.names[j]!r} holds {largest[j]:g}, too large for scikit-learn's "
+            "forests; divide it, or pass NaN if it marks a missing value"
+            for j in np.flatnonzero(largest > np.finfo(np.float32).max)
+        ]
+        raise_all(DataError, "table", problems)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         # All features at every split: trees that share features prune well.
         forest = RandomForestClassifier(
@@ -171,12 +178,22 @@ class GivenForest:
     names: tuple[str | int, ...] | None = None
     classes: NDArray[Any] | None = None
 
-    def read_like(self, train: TrainingSet) -> TrainingSet:
-        """Encode a table as the forest reads it, with its classes; DataError if it does not fit."""
-        numeric = self.schema is None
-        check_columns("forest", self.forest.n_features, self.names, train.schema, numeric=numeric)
+    def read_like(self, train: TrainingSet) -> tuple[Self, TrainingSet]:
+        """Bring a table and the forest together: same columns in the same order, same classes.
+
+        Raises
+        ------
+        DataError
+            If the table does not fit the forest.
+        """
+        columns = find_columns(
+            "forest", self.forest.n_features, self.names, train.schema, numeric=self.schema is None
+        )
+        given = self
         if self.schema is not None:
             train = train.encode_by(self.schema)
+        else:
+            given = replace(self, forest=renumber(self.forest, columns))
         labels = train.classes
         assert labels is not None
         if self.classes is None:
@@ -184,7 +201,7 @@ class GivenForest:
                 raise DataError(
                     f"forest: it has {self.forest.n_scores} classes, the target has {len(labels)}"
                 )
-            return train
+            return given, train
         unknown = np.setdiff1d(labels, self.classes)
         if len(unknown):
             raise DataError(
@@ -192,7 +209,7 @@ class GivenForest:
                 f"{self.classes.tolist()[:20]}"
             )
         codes = np.searchsorted(self.classes, labels)[train.y]
-        return replace(train, classes=self.classes, y=codes)
+        return given, replace(train, classes=self.classes, y=codes)
 
 
 def read_forest(forest: Any) -> GivenForest:

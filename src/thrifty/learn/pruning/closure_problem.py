@@ -194,7 +194,8 @@ def _whole(price: Any, unit: float) -> Any:
 
 def _unit(total: float) -> float:
     """Return the power of two of which `total` holds fewer than 2^BITS."""
-    return math.ldexp(1.0, math.frexp(total)[1] - BITS) if total > 0 else 1.0
+    # Its inverse must be a number, too: prices of less than 1e-271 count as nothing.
+    return math.ldexp(1.0, max(math.frexp(total)[1] - BITS, -900)) if total > 0 else 1.0
 
 
 def _distinct(last: NDArray[np.int32], order: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:

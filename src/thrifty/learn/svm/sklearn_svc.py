@@ -70,13 +70,14 @@ def read_svc(svc: Any, schema: Schema) -> KernelSVM:
         if column.categories is not None
     ]
     names = getattr(svc, "feature_names_in_", None)
-    if names is not None and schema.named:
-        problems += [
-            f"column {j} was {theirs!r} when it was trained, in the table it is {ours!r}"
-            for j, (theirs, ours) in enumerate(zip(names, schema.names, strict=True))
-            if theirs != ours
-        ]
+    known = schema.table_names if names is None or not schema.named else tuple(names.tolist())
+    problems += [
+        f"column {j} was {theirs!r} when it was trained, in the table it is {ours!r}"
+        for j, (theirs, ours) in enumerate(zip(known, schema.table_names, strict=True))
+        if theirs not in schema.names
+    ]
     raise_all(DataError, "svc", problems)
+    vectors = vectors[:, [known.index(name) for name in schema.names]]
     if isinstance(svc.kernel, KernelFunction):
         kernel = svc.kernel
     elif svc.kernel == "rbf":

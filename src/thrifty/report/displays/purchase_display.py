@@ -94,7 +94,7 @@ class PurchaseDisplay:
         """
         if walks < 1:
             raise DataError(f"walks: {walks!r} is not a number of rows, 1 or more")
-        used = predictor.used(X)
+        used = predictor.model.used(predictor.encode(X))
         shares, positions = used.mean(axis=0), _mean_positions(predictor, X, len(used), walks)
         bought = np.flatnonzero(shares)
         order = bought[np.lexsort((-shares[bought], positions[bought]))]  # NaN comes last
