@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError, raise_all
-from thrifty.files import write_whole
+from thrifty.files import make_folder, write_whole
 from thrifty.frontier.curve import Curve
 from thrifty.frontier.curve_file import pack_curve, unpack_curve
 from thrifty.learn.dataset import TrainingSet, ValidationSet
@@ -144,7 +144,7 @@ class ResumeFolder:
         known = self._read_manifest()
         raise_all(DataError, f"resume folder {str(folder)!r}", list(_conflicts(known, settings)))
         jobs = {**known, **{job["name"]: dict(job) for job in settings}}
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         if jobs != known:
             text = json.dumps({"thrifty": FORMAT, "jobs": jobs}, sort_keys=True, indent=1)
             write_whole(self.folder / MANIFEST, text.encode())
