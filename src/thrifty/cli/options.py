@@ -27,6 +27,7 @@ __all__ = [
     "JSON",
     "OUTPUT_MODEL",
     "PRICES",
+    "RESUME",
     "UNIT",
     "OutputFile",
     "TrainingData",
@@ -118,6 +119,10 @@ UNIT = click.option("--unit", help="Unit of the prices, such as CAD or ms.")
 OUTPUT_MODEL = click.option(
     "-o", "--output", required=True, type=OutputFile(), help="Model file to write."
 )
+RESUME = click.option(
+    "--resume", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+    help="Save finished curves here, and continue from those that exist.",
+)  # fmt: skip
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 TRAINING = (
     click.argument("table", type=FILE),

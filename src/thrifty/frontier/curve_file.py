@@ -41,7 +41,7 @@ __all__ = ["pack_curve", "unpack_curve"]
 
 FORMAT = 4
 FIGURES = "curve.json"
-ARRAYS = ("bills", "gains", "neg_brier")
+ARRAYS = ("bills", "gains", "neg_brier", "totals")
 SINGLE = ("learner", "knob", "bill", "quality", "ceiling")
 PAIRS = ("bill_interval", "quality_interval", "training_bill")
 CURVE = ("scoring", "task", "unit", "full", "level", "data", "cross_fitted")

@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from thrifty.costs import Prices
-from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.errors import BundleError, ResumeError, raise_all
 from thrifty.files import make_folder, write_whole
 from thrifty.frontier.curve import Curve
 from thrifty.frontier.curve_file import pack_curve, unpack_curve
@@ -34,6 +34,7 @@ __all__ = [
     "digest_of_set",
     "digest_of_settings",
     "plain_settings",
+    "run_job",
     "run_jobs",
     "show_progress",
 ]
@@ -49,7 +50,7 @@ def plain_settings(value: Any) -> Any:
 
     Raises
     ------
-    DataError
+    ResumeError
         If the value cannot be told apart from others of its kind, such as a function.
 
     Examples
@@ -82,7 +83,7 @@ def plain_settings(value: Any) -> Any:
         parameters = value.get_params(deep=False)
         return {**name, **{key: plain_settings(each) for key, each in parameters.items()}}
     if ADDRESS.search(repr(value)):
-        raise DataError(
+        raise ResumeError(
             f"resume: {value!r} cannot be told apart from others of its kind, so a finished job "
             "cannot be recognized; leave resume out, or use a value that its repr describes"
         )
@@ -96,10 +97,21 @@ def digest_of_settings(settings: Mapping[str, Any]) -> str:
 
 
 def digest_of_set(data: TrainingSet | ValidationSet) -> str:
-    """Return the SHA-256 of a table as it was read, with its target and its queries or groups."""
+    """Return the SHA-256 of a table as it was read, with its target and its queries or groups.
+
+    Weights, costs of errors, and groups of training rows count only if they are given.
+    """
     names = json.dumps(data.schema.plain(), sort_keys=True)
     groups = data.clusters if isinstance(data, ValidationSet) else data.query
-    return digest_of_rows(data.X, data.labels, groups, names)
+    digest = digest_of_rows(data.X, data.labels, groups, names)
+    given: dict[str, NDArray[Any] | None] = {"weight": data.weight}
+    if isinstance(data, TrainingSet) and data.clusters is not data.query:
+        given["groups"] = data.clusters
+    if data.error_costs is not None:
+        given["costs"] = data.error_costs.decision.costs
+        given["row costs"] = data.error_costs.of_row
+    more = {name: array.tolist() for name, array in given.items() if array is not None}
+    return digest_of_settings({"rows": digest, **more}) if more else digest
 
 
 def digest_of_rows(
@@ -132,7 +144,7 @@ class ResumeFolder:
 
     Raises
     ------
-    DataError
+    ResumeError
         If the folder is for other data or settings, or holds other files. Nothing is written
         then.
     """
@@ -142,7 +154,7 @@ class ResumeFolder:
     ) -> None:
         self.folder = Path(folder)
         known = self._read_manifest()
-        raise_all(DataError, f"resume folder {str(folder)!r}", list(_conflicts(known, settings)))
+        raise_all(ResumeError, f"resume folder {str(folder)!r}", list(_conflicts(known, settings)))
         jobs = {**known, **{job["name"]: dict(job) for job in settings}}
         make_folder(self.folder)
         if jobs != known:
@@ -157,9 +169,9 @@ class ResumeFolder:
         try:
             curve, found = unpack_curve(path.read_bytes())
         except BundleError as error:
-            raise DataError(f"{path}: {error}; delete it, and the job is run again") from error
+            raise ResumeError(f"{path}: {error}; delete it, and the job is run again") from error
         if found != settings:
-            raise DataError(f"{path} is for other settings; delete it")
+            raise ResumeError(f"{path} is for other settings; delete it")
         return curve
 
     def put(self, settings: Mapping[str, Any], curve: Curve) -> None:
@@ -174,12 +186,12 @@ class ResumeFolder:
         path = self.folder / MANIFEST
         if not path.exists():
             if self.folder.exists() and not self.folder.is_dir():
-                raise DataError(f"resume: {str(self.folder)!r} is a file; give a folder")
+                raise ResumeError(f"resume: {str(self.folder)!r} is a file; give a folder")
             names = [p.name for p in self.folder.iterdir()] if self.folder.exists() else []
             # A killed run may leave a part of a file, hidden.
             others = [n for n in names if not (n.startswith(".") and n.endswith(".part"))]
             if others:
-                raise DataError(
+                raise ResumeError(
                     f"resume folder {str(self.folder)!r} holds other files, such as "
                     f"{min(others)!r}; give an empty or new folder"
                 )
@@ -192,7 +204,9 @@ class ResumeFolder:
                 if not isinstance(settings, dict) or settings.get("name") != name:
                     raise ValueError("of another format")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{path}: no manifest of jobs ({error}); give a new folder") from error
+            raise ResumeError(
+                f"{path}: no manifest of jobs ({error}); give a new folder"
+            ) from error
         return dict(found["jobs"])
 
 
@@ -295,7 +309,7 @@ def run_jobs(
 
     Raises
     ------
-    DataError
+    ResumeError
         If the folder is for other settings or other data, before anything is run or written.
     """
     kept = None if folder is None else ResumeFolder(folder, [job.settings for job in jobs])
@@ -311,6 +325,12 @@ def run_jobs(
     for k, curve in results:
         curves[k] = curve
     return [curve for curve in curves if curve is not None]
+
+
+def run_job(job: Job, kept: ResumeFolder | None) -> Curve:
+    """Return the curve of a job: that which is kept, or else it is run, and its curve is kept."""
+    curve = None if kept is None else kept.get(job.settings)
+    return _run(0, job, kept)[1] if curve is None else curve
 
 
 def _run(k: int, job: Job, kept: ResumeFolder | None) -> tuple[int, Curve]:
