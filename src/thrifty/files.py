@@ -86,7 +86,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
     OSError
         If it cannot be made, or is a file; the error names the path.
     """
-    folder = Path(path)
+    folder = Path(os.path.abspath(path))
     if folder.is_dir():
         return
     if folder.parent != folder:

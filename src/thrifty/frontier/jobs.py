@@ -11,7 +11,10 @@ import hashlib
 import json
 import os
 import re
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -319,12 +322,32 @@ def run_jobs(
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     except ValueError:  # a backend that returns all results at once
         parallel = Parallel(n_jobs=n_jobs)
-    results = iter(parallel(delayed(_run)(k, jobs[k], kept) for k in missing))
+    with _shielding_workers(parallel.return_generator):
+        results = iter(parallel(delayed(_run)(k, jobs[k], kept) for k in missing))
     if progress:
         results = show_progress(results, len(jobs), len(missing))
     for k, curve in results:
         curves[k] = curve
     return [curve for curve in curves if curve is not None]
+
+
+@contextmanager
+def _shielding_workers(starts_only: bool) -> Iterator[None]:
+    """Let processes that the block starts never see Ctrl-C, which a terminal sends to all of them.
+
+    They would print tracebacks; this process ends them. It does not see Ctrl-C within the block,
+    either, so the block must do no more than start them. (A signal mask would be kinder, but joblib
+    unblocks signals when it starts its resource tracker.)
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not starts_only or not is_main:  # elsewhere, signals cannot be set
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
 def run_job(job: Job, kept: ResumeFolder | None) -> Curve:
