@@ -284,6 +284,33 @@ def test_a_report_that_fails_leaves_no_model(run, folder, monkeypatch, refused) 
     refused(run(*FIT, "--report", "r.html"), "no ink", code=1)
 
 
+# --- resuming ----------------------------------------------------------------
+
+
+def test_a_finished_learner_is_not_trained_again(run, folder, monkeypatch) -> None:
+    from thrifty import GreedyMiserClassifier
+
+    assert run(*FIT).exit_code == 0
+    whole = (folder / "m.thrifty").read_bytes()
+    assert run(*FIT, "--resume", "curves").exit_code == 0
+    monkeypatch.setattr(GreedyMiserClassifier, "path", lambda *a, **k: pytest.fail("trained again"))
+    (folder / "m.thrifty").unlink()
+    result = run(*FIT, "--resume", "curves")
+    assert result.exit_code == 0, result.stderr
+    assert (folder / "m.thrifty").read_bytes() == whole
+
+
+def test_a_folder_of_other_settings_is_rejected_and_unchanged(run, folder) -> None:
+    run(*FIT, "--resume", "curves")
+    before = {path.name: path.read_bytes() for path in (folder / "curves").iterdir()}
+    (folder / "m.thrifty").unlink()
+    result = run(*FIT, "--resume", "curves", "--seed", "1")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "its jobs have seed 0, this run has 1" in result.stderr
+    assert not (folder / "m.thrifty").exists()
+    assert {path.name: path.read_bytes() for path in (folder / "curves").iterdir()} == before
+
+
 # --- a real process ----------------------------------------------------------
 
 

@@ -78,7 +78,8 @@ def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes
         "arrays": {name: array_entry(present[name], data[name]) for name in present},
         "model_arrays": models.entries,
     }
-    members = {FIGURES: json.dumps(figures, sort_keys=True, indent=1, default=_scalar).encode()}
+    # The names of a knob keep their order, in which they are shown.
+    members = {FIGURES: json.dumps(figures, indent=1, default=_scalar).encode()}
     members |= {f"{name}.npy": data[name] for name in data}
     return pack_members({**members, **headers, **models.members})
 
