@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -312,6 +314,22 @@ def test_a_folder_of_other_settings_is_rejected_and_unchanged(run, folder) -> No
 
 
 # --- a real process ----------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
+def test_an_interrupted_fit_exits_with_130_and_leaves_the_old_model(folder, fresh, files) -> None:
+    (folder / "m.thrifty").write_bytes(b"old")
+    arguments = ("fit", "table.csv", "--target", "ill", "--budget", "20", "-o", "m.thrifty")
+    command = [sys.executable, "-m", "thrifty.cli", *arguments, "--resume", "curves"]
+    with subprocess.Popen(command, env=fresh, stderr=subprocess.PIPE) as process:
+        assert process.stderr.read(8) == b"training"
+        process.send_signal(signal.SIGINT)
+        errors = process.stderr.read()
+    assert process.returncode == 130
+    assert errors.endswith(b"interrupted\n") and b"Traceback" not in errors
+    assert (folder / "m.thrifty").read_bytes() == b"old"
+    assert files() == {"table.csv", "prices.csv", "m.thrifty", "curves"}
+    assert [path.name for path in (folder / "curves").iterdir()] == ["manifest.json"]
 
 
 def test_a_fresh_interpreter_behaves_the_same(folder, fresh) -> None:
