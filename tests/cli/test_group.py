@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -149,6 +150,15 @@ def test_a_full_disk_behind_stderr_exits_with_1(folder, monkeypatch) -> None:
                        "greedy-miser", "-o", "m.thrifty"], prog_name="thrifty")  # fmt: skip
     assert caught.value.code == 1
     assert not (folder / "m.thrifty").exists()
+
+
+def test_a_reader_that_has_closed_the_pipe_is_no_error_to_tell(run, model, monkeypatch) -> None:
+    def fail(path):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr("thrifty.bundle.describe", fail)
+    result = run("inspect", model)
+    assert (result.exit_code, result.stderr) == (1, "")
 
 
 def test_an_error_without_a_file_is_told_as_it_is(model, monkeypatch, capfd) -> None:
