@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +14,9 @@ from hypothesis import HealthCheck, settings
 # Matplotlib must not look for a screen, and kernels must not depend on the machine's cores.
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Some tests share their machinery with a script, which does more of the same.
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
 # Compiling a kernel or a loaded machine may take seconds: an example has no deadline. The same
 # examples every time, unless HYPOTHESIS_PROFILE=search asks for new ones.

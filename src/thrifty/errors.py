@@ -16,6 +16,7 @@ __all__ = [
     "BundleError",
     "DataError",
     "PriceError",
+    "ResumeError",
     "SourceError",
     "ThriftyError",
     "did_you_mean",
@@ -33,6 +34,10 @@ class DataError(ThriftyError, ValueError):
 
 class PriceError(DataError):
     """The price list cannot be used as it is."""
+
+
+class ResumeError(DataError):
+    """A folder to resume from is damaged, or for other data or settings."""
 
 
 class BudgetError(ThriftyError, ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -161,3 +162,11 @@ def test_a_damaged_model_exits_with_1(run, model) -> None:
     result = run("predict", model, "table.csv")
     assert result.exit_code == 1
     assert "model.thrifty" in result.stderr and "Traceback" not in result.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device")
+def test_a_device_is_written_to_and_not_replaced(run, model) -> None:
+    result = run("predict", model, "table.csv", "-o", "/dev/full")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: cannot write: No space left on device: /dev/full\n"
+    assert not os.path.isfile("/dev/full")

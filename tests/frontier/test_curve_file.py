@@ -20,7 +20,14 @@ from thrifty.model.forest.nodes import NODE, empty_nodes
 @pytest.mark.parametrize("clusters", [None, np.arange(20) // 2])
 def test_a_curve_is_written_and_read_back(clusters) -> None:
     points = [
-        point(k, 0.1 * k, "x", training_bill=(1.0, 0.5), neg_brier=np.arange(20.0) - k)
+        point(
+            k,
+            0.1 * k,
+            "x",
+            training_bill=(1.0, 0.5),
+            neg_brier=np.arange(20.0) - k,
+            totals=np.arange(20.0) + k,
+        )
         for k in range(3)
     ]
     found = curve(*points, data="abc", clusters=clusters)
@@ -36,6 +43,7 @@ def test_a_curve_is_written_and_read_back(clusters) -> None:
             other.ceiling,
         )
         np.testing.assert_array_equal(one.neg_brier, other.neg_brier)
+        np.testing.assert_array_equal(one.totals, other.totals)
         np.testing.assert_array_equal(one.bills, other.bills)
     assert (again.clusters is None) == (clusters is None)
 

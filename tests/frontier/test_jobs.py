@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -26,6 +27,12 @@ MISER = GreedyMiserClassifier(n_estimators=3)
 
 def snapshot(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def in_thread(act):
+    thread = threading.Thread(target=act)
+    thread.start()
+    thread.join()
 
 
 def test_a_finished_job_is_read_and_not_run_again(tmp_path, monkeypatch) -> None:
@@ -135,6 +142,43 @@ def test_an_interrupt_keeps_what_is_done(tmp_path) -> None:
         run_jobs(jobs, tmp_path)
     kept = f"{digest_of_settings(jobs[0].settings)}.curve"
     assert [path.name for path in tmp_path.glob("*.curve")] == [kept]
+
+
+@pytest.mark.parametrize("start", [lambda act: act(), in_thread], ids=["main", "thread"])
+def test_jobs_leave_the_handler_of_interrupts_alone(start) -> None:
+    curve, before = trace(MISER, X, Y), signal.getsignal(signal.SIGINT)
+    handlers = []
+
+    def work():
+        handlers.append(signal.getsignal(signal.SIGINT))
+        return curve
+
+    start(lambda: run_jobs([Job({"name": "a", "learner": None}, work)]))
+    assert handlers == [before] and signal.getsignal(signal.SIGINT) is before
+
+
+WORKERS = """
+import signal
+import numpy as np
+from thrifty import GreedyMiserRegressor
+from thrifty.frontier import trace
+
+class Deaf(GreedyMiserRegressor):
+    def path(self, *arguments, **more):
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        return super().path(*arguments, **more)
+
+X = np.random.default_rng(0).normal(size=(80, 2))
+trace({"a": Deaf(n_estimators=2), "b": Deaf(n_estimators=2)}, X, X[:, 0], n_jobs=2)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
+def test_worker_processes_do_not_see_interrupts(tmp_path) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(WORKERS)
+    subprocess.run([sys.executable, str(script)], check=True, timeout=120)
 
 
 SCRIPT = """

@@ -15,6 +15,7 @@ from thrifty.cli.csv_output import to_safe_csv
 from thrifty.cli.fit_progress import learner_progress
 from thrifty.cli.options import (
     JSON,
+    RESUME,
     OutputFile,
     TrainingOptions,
     check_outputs,
@@ -36,8 +37,7 @@ DOTS_PER_INCH = 150
 @training_options
 @click.option("-o", "--output", required=True, type=OutputFile(),
               help="File to write: all points as .csv, or a plot as .svg or .png.")  # fmt: skip
-@click.option("--resume", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
-              help="Save finished curves here, and continue from those that exist.")  # fmt: skip
+@RESUME
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N",
               help="Number of learners to train in parallel.")  # fmt: skip
 @JSON

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from thrifty.files import make_folder, write_whole
+
 __all__ = ["demo"]
 
 BUDGET = 30
@@ -30,7 +32,7 @@ def demo(output: Path) -> None:
     clinic has 30 per patient. Runs the commands that you would run: check, fit, curve, predict and
     ask. All files are written to a folder, so that you can go on from there.
     """
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     click.echo(
         "Does a patient have heart disease? Questions cost CAD 1, a blood test 5 to 10, a scan\n"
         "about 100; all 13 features together CAD 323.97. A clinic can spend CAD 30 per patient on\n"
@@ -67,7 +69,6 @@ def _write_tables(folder: Path) -> Any:
     import pandas as pd
 
     from thrifty.data import heart_files
-    from thrifty.files import write_whole
 
     files = heart_files()
     whole = pd.read_csv(io.StringIO(files["heart.csv"]), dtype=object)  # cells stay as they are

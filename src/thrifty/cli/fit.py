@@ -13,6 +13,7 @@ from thrifty.cli.options import (
     FILE,
     JSON,
     OUTPUT_MODEL,
+    RESUME,
     OutputFile,
     TrainingOptions,
     amounts,
@@ -53,6 +54,7 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
               help="What errors cost, in the unit of the prices: a CSV file with the columns "
               "true,predicted,cost, or a TOML file. Then the total cost of features and errors "
               "is minimized, and --budget is optional.")  # fmt: skip
+@RESUME
 @OUTPUT_MODEL
 @click.option("--report", type=OutputFile(), help="HTML report to write.")
 @CARD
@@ -68,6 +70,7 @@ def fit(
     time_limit: float | None,
     weight_column: str | None,
     costs: Path | None,
+    resume: Path | None,
     output: Path,
     report: Path | None,
     card: Path | None,
@@ -97,7 +100,7 @@ def fit(
             data.table, None, task=options.task, groups=data.groups,
             target_quality=quality, random_state=options.seed, prices=data.prices, budget=budget,
             cap=cap, scoring=options.scoring, learners=data.learners, confidence=safety,
-            time_limit=time_limit,
+            time_limit=time_limit, resume=resume,
         )  # fmt: skip
         prices = options.prices
         goal = "at a target quality" if quality is not None else "at the lowest total cost"

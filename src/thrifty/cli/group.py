@@ -7,10 +7,13 @@ help is fast.
 from __future__ import annotations
 
 import errno
+import os
+import sys
 import traceback
 import warnings
+from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import IO, Any
 
 import click
 
@@ -59,6 +62,14 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the program; an error in printing its own help is reported like those of commands."""
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:
+            _show_error(_describe(error))
+            sys.exit(FAILURE)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn an error into one message on stderr and an exit code."""
         seen: set[str] = set()
@@ -87,11 +98,41 @@ class LazyGroup(click.Group):
                 if isinstance(error, ThriftyError):
                     message = str(error)
                 elif isinstance(error, OSError) and error.strerror:
-                    where = f": {error.filename}" if error.filename else ""
-                    message = f"{error.strerror}{where}"
-                echo(f"Error: {message}", err=True)
+                    message = _describe(error)
+                _show_error(message)
                 codes = [code for kind, code in EXIT_CODES.items() if isinstance(error, kind)]
                 ctx.exit(codes[0] if codes else FAILURE)
+
+
+def _describe(error: OSError) -> str:
+    """Return what went wrong with which file, or with standard output."""
+    if _is_broken(sys.stdout):
+        return f"cannot write to standard output: {error.strerror}"
+    return f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)
+
+
+def _show_error(message: str) -> None:
+    """Print an error on stderr, unless that is broken, too."""
+    with suppress(OSError):
+        echo(f"Error: {message}", err=True)
+    _is_broken(sys.stderr)
+
+
+def _is_broken(stream: IO[str] | None) -> bool:
+    """Return whether a stream cannot take what was printed, as its disk is full; end it if so.
+
+    Otherwise Python tries once more at exit, and ends with a message and an exit code of its own.
+    """
+    if stream is None:  # it was closed before the start
+        return False
+    try:
+        stream.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+        return True
+    return False
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -27,6 +27,7 @@ __all__ = [
     "JSON",
     "OUTPUT_MODEL",
     "PRICES",
+    "RESUME",
     "UNIT",
     "OutputFile",
     "TrainingData",
@@ -42,7 +43,10 @@ __all__ = [
 
 
 class OutputFile(click.Path):
-    """Type of an option for a file to write: its folder must exist and be writable."""
+    """Type of an option for a file to write: its folder must exist and be writable.
+
+    What is written to directly, such as ``/dev/stdout`` or a pipe, must be writable itself.
+    """
 
     def __init__(self) -> None:
         super().__init__(dir_okay=False, writable=True, path_type=Path)
@@ -50,6 +54,8 @@ class OutputFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Check the file and its folder."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if path.exists() and not path.is_file():
+            return path
         if not path.parent.is_dir():
             self.fail(f"There is no folder '{path.parent}'; create it first.", param, ctx)
         if not os.access(path.parent, os.W_OK | os.X_OK):
@@ -113,6 +119,10 @@ UNIT = click.option("--unit", help="Unit of the prices, such as CAD or ms.")
 OUTPUT_MODEL = click.option(
     "-o", "--output", required=True, type=OutputFile(), help="Model file to write."
 )
+RESUME = click.option(
+    "--resume", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+    help="Save finished curves here, and continue from those that exist.",
+)  # fmt: skip
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 TRAINING = (
     click.argument("table", type=FILE),

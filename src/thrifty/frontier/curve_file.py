@@ -42,7 +42,7 @@ __all__ = ["pack_curve", "unpack_curve"]
 
 FORMAT = 4
 FIGURES = "curve.json"
-ARRAYS = ("bills", "gains", "neg_brier")
+ARRAYS = ("bills", "gains", "neg_brier", "totals")
 REQUIRED = ("bills", "gains")
 TASKS = ("classification", "regression", "ranking")
 SINGLE = ("learner", "knob", "bill", "quality", "ceiling")
@@ -81,7 +81,8 @@ def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes
         "arrays": {name: array_entry(present[name], data[name]) for name in present},
         "model_arrays": models.entries,
     }
-    members = {FIGURES: json.dumps(figures, sort_keys=True, indent=1, default=_scalar).encode()}
+    # The names of a knob keep their order, in which they are shown.
+    members = {FIGURES: json.dumps(figures, indent=1, default=_scalar).encode()}
     members |= {f"{name}.npy": data[name] for name in data}
     return pack_members({**members, **headers, **models.members})
 
@@ -209,6 +210,8 @@ def _array_problems(arrays: Mapping[str, NDArray[Any]], n_points: int) -> Iterat
         yield "there are no rows"
     if "neg_brier" in arrays and arrays["neg_brier"].shape != arrays["gains"].shape:
         yield "neg_brier and gains differ in shape"
+    if "totals" in arrays and arrays["totals"].shape[1] != n:
+        yield "totals and bills differ in shape"
     clusters = arrays.get("clusters")
     if clusters is not None:
         is_fit = clusters.dtype == np.int64 and clusters.shape == (n,)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.bundle import Predictor
-from thrifty.errors import DataError
+from thrifty.errors import DataError, ResumeError
 from thrifty.frontier.baselines import Baseline, PlainModels
 from thrifty.frontier.budget_base import BudgetEstimator
 from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
@@ -198,6 +199,7 @@ def fit_budget(
     costs: Any = None,
     target_quality: float | None = None,
     share: float = SHARE,
+    resume: str | os.PathLike[str] | None = None,
     random_state: int = 0,
     **settings: Any,
 ) -> BudgetFit:
@@ -224,6 +226,9 @@ def fit_budget(
         confidence of `settings` (0.95 by default).
     share : float
         Share of the rows for the test set, and again for the validation set if there is one.
+    resume : path, optional
+        A folder that keeps the curve of each learner when it is done; an interrupted fit resumes
+        from there, to the same result. The baselines are not kept.
     random_state : int
         Splits the rows and seeds the learners.
     **settings
@@ -233,7 +238,8 @@ def fit_budget(
     Raises
     ------
     DataError
-        If table, target or prices cannot be used; they are checked before any training.
+        If table, target or prices cannot be used, or `resume` is for other data or settings; this
+        is checked before any training.
     BudgetError
         If no predictor meets the budget or reaches the quality.
 
@@ -266,7 +272,10 @@ def fit_budget(
     if not estimator.has_several_budgets:
         sets = parts.suited_to(estimator.candidates(name).values(), whole)
     try:
-        estimator.fit(sets.train, None, validation=None if sets.cross_fitted else sets.validation)
+        held_out = None if sets.cross_fitted else sets.validation
+        estimator.fit(sets.train, None, validation=held_out, resume=resume)
+    except ResumeError:
+        raise
     except DataError as error:
         # The whole table was sound, so a value or class is so rare that no training row has it.
         raise DataError(f"the {len(sets.train)} training rows: {error}") from error
