@@ -17,8 +17,8 @@ from thrifty.cli.options import (
     PRICES,
     UNIT,
     check_outputs,
+    check_prices_and_columns,
     finite,
-    read_prices,
 )
 
 if TYPE_CHECKING:
@@ -84,13 +84,15 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
         if given["needs"]:
             raise click.UsageError("--need: a model file knows its columns; omit it.")
         expensive = load_expensive(path, "--expensive")
+    prices = check_prices_and_columns(
+        table, [target, *given["drop"]], given["prices"], given["unit"]
+    )
     with step("training the gate"):
         from thrifty.cli.tables import read_training_table
         from thrifty.frontier.fit_gate import fit_gate
         from thrifty.learn import Call, GatedClassifier
 
-        X, y, _, _ = read_training_table(table, target, None, None, given["drop"])
-        prices = read_prices(given["prices"], given["unit"]).without([target, *given["drop"]])
+        read = read_training_table(table, target, None, None, given["drop"])
         call = Call(given["name"], given["price"], given["needs"] or None, expensive,
                     timeout=given["timeout"])  # fmt: skip
         penalty = "auto" if given["penalty"] is None else given["penalty"]
@@ -99,7 +101,7 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
             family=given["family"], target=goals or None, prices=prices,
             random_state=given["seed"],
         )  # fmt: skip
-        found = fit_gate(X, y, model=model, random_state=given["seed"])
+        found = fit_gate(read.X, read.y, model=model, random_state=given["seed"])
     found.predictor.save(output)
     result = {"model": str(output), **_facts(found)}
     if as_json:

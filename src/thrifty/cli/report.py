@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from thrifty.cli.calls import CALL
-from thrifty.cli.card import BY, CARD, add_card_facts, read_groups, render_card, show_groups
+from thrifty.cli.card import BY, CARD, add_card_facts, render_card, show_groups
 from thrifty.cli.console import progress, show_json
 from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs
 
@@ -42,11 +42,11 @@ def report(
     """
     check_outputs([output, card], [model, table])
     from thrifty.bundle import load
-    from thrifty.cli.tables import read_labeled_rows
+    from thrifty.cli.tables import read_groups, read_labeled_rows
 
     predictor = load(model)
     rows = read_labeled_rows(predictor, table, target, qid, call)
-    groups = read_groups(table, by)
+    groups = read_groups(rows.table, by, table)
     with progress("evaluating"):
         from thrifty.report import predictor_facts, render_page, write_page
 
