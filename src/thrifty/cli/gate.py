@@ -131,12 +131,11 @@ def _facts(found: GateFit) -> dict[str, Any]:
 
 def _show(result: dict[str, Any]) -> None:
     """Print whether the gate pays, and what each way to predict costs and gets right."""
-    from thrifty.report.words import format_mean
+    from thrifty.report.words import format_difference, format_interval, format_mean, format_quality
 
     def difference(of: dict[str, float]) -> str:
-        noise = ", no more than noise" if of["low"] <= 0 <= of["high"] else ""
-        interval = f"95% interval {of['low']:+.4f} to {of['high']:+.4f}{noise}"
-        return f"{of['mean']:+.4f} ({interval})"
+        noise = ", within noise" if of["low"] <= 0 <= of["high"] else ""
+        return format_difference("accuracy", of["mean"], (of["low"], of["high"])) + noise
 
     unit, full = result["unit"], result["all_sent"]["bill"]["mean"]
     saving = result["saving"]["mean"]
@@ -161,14 +160,15 @@ def _show(result: dict[str, Any]) -> None:
         bill, accuracy = result[key]["bill"], result[key]["accuracy"]
         rows.append([
             name, format_mean(bill["mean"]),
-            f"{format_mean(max(bill['low'], 0.0))} to {format_mean(bill['high'])}",
-            f"{accuracy['mean']:.4f}", f"{accuracy['low']:.4f} to {accuracy['high']:.4f}",
+            f"[{format_mean(max(bill['low'], 0.0))}, {format_mean(bill['high'])}]",
+            format_quality("accuracy", accuracy["mean"]),
+            format_interval("accuracy", (accuracy["low"], accuracy["high"])),
         ])  # fmt: skip
     columns = [
         "",
         f"mean bill\n({unit})" if unit else "mean bill",
-        "interval",
+        "",
         "accuracy",
-        "interval",
+        "",
     ]
     show_table(columns, rows)

@@ -8,7 +8,7 @@ from thrifty.costs.money import money
 from thrifty.frontier import BudgetFit
 from thrifty.frontier.baselines import Baseline
 from thrifty.report.words import (
-    PERCENT_METRICS,
+    format_difference,
     format_interval,
     format_mean,
     format_quality,
@@ -49,7 +49,7 @@ def comparison(found: BudgetFit) -> str:
     if ours == theirs:
         return f"{cost}, {metric} {ours} {interval}, the same as {baseline.name}."
     low, high = baseline.difference_interval
-    note = f"difference {_difference(metric, baseline.difference, (low, high))}"
+    note = f"difference {format_difference(metric, baseline.difference, (low, high))}"
     if low <= 0 <= high:
         note += f", within noise: {n_rows} rows"
     return f"{cost}, {metric} {ours} {interval} vs. {theirs} for {baseline.name} ({note})."
@@ -151,7 +151,7 @@ def _qualities(found: BudgetFit, baseline: Baseline) -> tuple[str, str, str]:
         for each in (baseline, chosen)
     )
     low, high = baseline.difference_interval
-    return theirs, ours, _difference(metric, -baseline.difference, (-high, -low))
+    return theirs, ours, format_difference(metric, -baseline.difference, (-high, -low))
 
 
 def _totals(found: BudgetFit, baseline: Baseline) -> tuple[str, str, str]:
@@ -165,10 +165,3 @@ def _totals(found: BudgetFit, baseline: Baseline) -> tuple[str, str, str]:
     )
     low, high = baseline.total_saving_interval
     return theirs, ours, f"{baseline.total_saving:+.3g} [{low:.3g}, {high:.3g}]"
-
-
-def _difference(metric: str, value: float, interval: tuple[float, float]) -> str:
-    """Format a difference of qualities with its sign and interval."""
-    if metric in PERCENT_METRICS:
-        return f"{100 * value:+.1f} points {format_interval(metric, interval)}"
-    return f"{value:+.4f} {format_interval(metric, interval)}"

@@ -10,6 +10,7 @@ from thrifty.frontier import BudgetFit, TestResult
 
 __all__ = [
     "assumptions",
+    "format_difference",
     "format_interval",
     "format_mean",
     "format_number",
@@ -184,6 +185,20 @@ def format_interval(metric: str, interval: Sequence[float | None]) -> str:
         "?" if end is None else format_quality(metric, end).rstrip("%") for end in interval
     )
     return f"[{low}, {high}]"
+
+
+def format_difference(metric: str, value: float, interval: Sequence[float]) -> str:
+    """Format a difference of qualities with its sign and interval.
+
+    Examples
+    --------
+    >>> from thrifty.report.words import format_difference
+    >>> format_difference("accuracy", -0.044, (-0.089, 0.003))
+    '-4.4 points [-8.9, 0.3]'
+    """
+    if metric in PERCENT_METRICS:
+        return f"{100 * value:+.1f} points {format_interval(metric, interval)}"
+    return f"{value:+.4f} {format_interval(metric, interval)}"
 
 
 def format_number(value: Any) -> str:
