@@ -61,6 +61,8 @@ def report(
     if as_json:
         show_json({**facts, "report": str(output), "card": card and str(card)})
         return
-    click.echo(f"On {len(rows)} rows: {facts['headline']}")
+    for remark in facts["remarks"]:
+        click.echo(remark)
+    click.echo(f"On {len(rows)} rows: {facts['comparison']}")
     show_groups(facts)
     click.echo(f"report: {output}" + (f"\ncard: {card}" if card else ""))

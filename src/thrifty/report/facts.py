@@ -20,7 +20,7 @@ from thrifty.frontier.several_budgets import read_amounts
 from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.point import ValidationOutputs
 from thrifty.report.predictions import prediction_facts, recorded_metric
-from thrifty.report.remarks import comparison, remarks
+from thrifty.report.remarks import comparison, remarks, seen_rows_remark
 from thrifty.report.spending import spending_facts
 from thrifty.report.words import assumptions, shown_frontier, summary
 
@@ -157,9 +157,14 @@ def predictor_facts(
     metric = recorded_metric(predictor, rows.task)
     outputs = ValidationOutputs.of(predictor, rows.X)
     result = MeasuredOutputs.of(outputs, rows, metric, predictor.ceiling, predictor.decision).result
+    sentence = summary(result, metric.name, predictor.prices.unit)
+    seen = seen_rows_remark(predictor, rows)
+    first = [] if seen is None else [seen]
     return {
         "title": title,
-        "headline": summary(result, metric.name, predictor.prices.unit),
+        "headline": " ".join([*first, sentence]),
+        "remarks": first,
+        "comparison": sentence,
         "test": _figures(result),
         "settings": {
             "target": target,

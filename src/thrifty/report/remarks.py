@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
+from thrifty.bundle import Predictor
 from thrifty.costs.money import money
 from thrifty.frontier import BudgetFit
 from thrifty.frontier.baselines import Baseline
+from thrifty.frontier.fit_budget import table_digest
+from thrifty.learn.dataset import ValidationSet
 from thrifty.report.words import (
     format_difference,
     format_interval,
@@ -15,7 +18,7 @@ from thrifty.report.words import (
     per_example,
 )
 
-__all__ = ["comparison", "remarks"]
+__all__ = ["comparison", "remarks", "seen_rows_remark"]
 
 # Features of a baseline that are named one by one.
 MAX_NAMED = 8
@@ -87,6 +90,20 @@ def remarks(found: BudgetFit) -> list[str]:
             f"above the budget of {money(budget, unit)}."
         )
     return items
+
+
+def seen_rows_remark(predictor: Predictor, rows: ValidationSet) -> str | None:
+    """Say that the rows of a report are those that the model was fitted on; None if they are not.
+
+    Only the table of `fit_budget` is recognized, as a whole.
+    """
+    if (predictor.provenance or {}).get("data") != table_digest(rows):
+        return None
+    return (
+        "This is the table that the model was trained on, apart from a test set. Over all of its "
+        f"{len(rows)} rows, figures are too optimistic: use other rows, or those of the test set "
+        "in the report of the fit."
+    )
 
 
 def _constant_remark(found: BudgetFit) -> str:
