@@ -54,6 +54,7 @@ def ask(model: Path, known: tuple[str, ...], call: str | None, as_json: bool) ->
     interview = Interview(predictor, known)
     click.echo("Type a value, ? if it is missing, or help.", err=as_json)
     explained: tuple[str | int, ...] = ()
+    _show_remarks(interview, 0, as_json)
     while question := interview.question:
         spent = money(interview.receipt.total, unit)
         click.echo(f"  best so far: {format_prediction(interview)}; spent {spent}", err=as_json)
@@ -71,10 +72,12 @@ def ask(model: Path, known: tuple[str, ...], call: str | None, as_json: bool) ->
             )
         if not sys.stdin.isatty():
             click.echo(line.rstrip("\n"), err=as_json)  # a transcript reads like a session
+        count = len(interview.remarks)
         try:
             _execute(interview, line.strip(), unit, as_json)
         except DataError as error:
             click.echo(f"  {error}", err=True)  # and the question is repeated
+        _show_remarks(interview, count, as_json)
     if as_json:
         show_json(
             {
@@ -82,10 +85,17 @@ def ask(model: Path, known: tuple[str, ...], call: str | None, as_json: bool) ->
                 "probability": interview.probability,
                 "interval": interview.interval,
                 "receipt": interview.receipt.to_dict(),
+                "remarks": list(interview.remarks),
             }
         )
     else:
         click.echo(f"prediction: {format_prediction(interview)}\n{interview.receipt}")
+
+
+def _show_remarks(interview: Interview, count: int, err: bool) -> None:
+    """Print the remarks after the first `count`."""
+    for remark in interview.remarks[count:]:
+        click.echo(f"  note: {remark}", err=err)
 
 
 def _execute(interview: Interview, line: str, unit: str, err: bool) -> None:

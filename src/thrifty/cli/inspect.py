@@ -106,7 +106,7 @@ def _show(contents: dict[str, Any]) -> None:
     if "decision" in contents:
         click.echo(f"costs of errors, by true and predicted class: {contents['decision']['costs']}")
     for name, value in {"knob": contents["knob"], **(contents["provenance"] or {})}.items():
-        if value is not None:
+        if value is not None and name != "ranges":  # these would be a wall of numbers
             click.echo(f"{name}: {_short(value)}")
     click.echo(f"prices: {money(contents['full'], unit)} for all {len(features)} features")
     if contents["evaluation"]:

@@ -156,6 +156,7 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             train = TrainingSet.read(
                 task_of(self), table, y, self.prices, sample_weight, qid, groups, row_costs
             )
+        self._ranges = _value_ranges(train)
         step = -(-len(train) // MAX_SAMPLE)
         self._sampled = train.X[::step], train.schema
         if train.classes is not None:
@@ -238,7 +239,18 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         from thrifty import __version__
 
         provenance = {"method": type(self).__name__, "thrifty": __version__, **self._origin}
+        provenance["ranges"] = self._ranges
         return Predictor(model, schema, prices, classes, knob, provenance)
+
+
+def _value_ranges(train: TrainingSet) -> list[list[float] | None]:
+    """Return the smallest and the largest value of each column; None for categories."""
+    low, high = np.fmin.reduce(train.X, axis=0), np.fmax.reduce(train.X, axis=0)
+    is_known = ~train.categorical & np.isfinite(low)
+    return [
+        [float(a), float(b)] if known else None
+        for a, b, known in zip(low, high, is_known, strict=True)
+    ]
 
 
 class PricedClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
