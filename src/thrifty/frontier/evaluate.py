@@ -20,6 +20,7 @@ from thrifty.bundle import Evidence, Predictor
 from thrifty.frontier.curve import CurvePoint, pareto_optimal
 from thrifty.frontier.scoring import Metric
 from thrifty.learn.dataset import ValidationSet
+from thrifty.learn.error_costs import class_loss
 from thrifty.learn.point import Point, ValidationOutputs
 from thrifty.learn.policy.evidence import Trace
 from thrifty.model import Branch, Forest, Frozen, Policy, Stages
@@ -95,7 +96,7 @@ def _measure_point(
     found = metric.measure(scores, validation, level, predictor.decision)
     neg_brier = totals = None
     if validation.error_costs is not None:
-        totals = bills + validation.error_costs.loss(scores, validation.y)
+        totals = bills + class_loss(scores, validation.y, validation.error_costs)
         totals = totals * validation.weights / validation.weights.mean()
     if metric.name == "accuracy":
         member = (validation.y[:, np.newaxis] == np.arange(scores.shape[1])).astype(np.float64)

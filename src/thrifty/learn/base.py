@@ -48,6 +48,9 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: a table in, a frozen predictor out."""
 
     prices: PriceList | None
+    # Smallest and largest value of each column in training, for the provenance of a model file.
+    _ranges: list[list[float] | None] | None = None
+
     # Entries for the provenance of a model file, besides method and version.
     _origin: ClassVar[Mapping[str, str]] = {}
     # Whether `class_weight` multiplies the weights of the rows; if not, the estimator applies it.
@@ -238,8 +241,13 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         """Join a frozen model with everything that reading it needs."""
         from thrifty import __version__
 
-        provenance = {"method": type(self).__name__, "thrifty": __version__, **self._origin}
-        provenance["ranges"] = self._ranges
+        provenance: dict[str, Any] = {
+            "method": type(self).__name__,
+            "thrifty": __version__,
+            **self._origin,
+        }
+        if self._ranges is not None:
+            provenance["ranges"] = self._ranges
         return Predictor(model, schema, prices, classes, knob, provenance)
 
 
