@@ -90,11 +90,15 @@ def test_a_point_that_another_beats_as_printed_is_not_listed(capsys, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("quality", "why"),
-    [(None, "judged by labels and probabilities together"), (0.8, "shown to be good enough")],
+    ("quality", "tied", "why"),
+    [
+        (None, False, "judged by labels and probabilities together"),
+        (None, True, "ahead of all cheaper ones by less than the digits show"),
+        (0.8, False, "shown to be good enough"),
+    ],
 )
-def test_a_chosen_point_that_is_beaten_is_mentioned_apart(capsys, quality, why) -> None:
-    beaten = point(15.08, 0.83, chosen=True, dominated=True)
+def test_a_chosen_point_that_is_beaten_is_mentioned_apart(capsys, quality, tied, why) -> None:
+    beaten = point(15.08, 0.83, chosen=True, dominated=True, tied=tied)
     best = point(4.42, 0.8315)
     settings = {**facts()["settings"], "quality": quality}
     chosen = {"learner": "ladder", "validation": beaten, "test": result(15.0, 0.8)}

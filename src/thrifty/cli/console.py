@@ -131,13 +131,16 @@ def show_fit(facts: dict[str, Any]) -> None:
     show_results(facts)
     click.echo("Pareto frontier on the validation set (* chosen):")
     show_frontier([point for point in facts["frontier"] if not point["dominated"]], metric, unit)
-    if any(point["chosen"] and point["dominated"] for point in facts["frontier"]):
+    hidden = [point for point in facts["frontier"] if point["dominated"]]
+    if hidden:
         point = chosen["validation"]
         why = "better than all cheaper ones, judged by labels and probabilities together"
         if settings["quality"] is not None:
             why = "the cheapest of those shown to be good enough"
         elif facts["total"] is not None:
             why = "the one with the lowest total cost of features and errors"
+        elif hidden[0]["tied"]:
+            why = "ahead of all cheaper ones by less than the digits show"
         click.echo(
             f"The chosen model is not on it, but {why}: {chosen['learner']}, mean bill "
             f"{format_mean(point['bill'], unit)}, {metric} "

@@ -122,6 +122,8 @@ class CurvePoint:
     totals : array of shape (n,), optional
         Where errors have costs, the total cost of each row: its bill, plus half of what its answer
         costs, plus half of what it was expected to cost.
+    actual_total : float, optional
+        Then also the mean of bills and costs of errors as they are.
     training_bill : (float, float), optional
         Mean and standard deviation of the bill on some training rows: what is known about the
         bill before the validation set is used.
@@ -143,6 +145,7 @@ class CurvePoint:
     neg_brier: NDArray[np.float64] | None = None
     training_bill: tuple[float, float] | None = None
     totals: NDArray[np.float64] | None = None
+    actual_total: float | None = None
     find_evidence: Callable[[], Evidence | None] | None = field(
         default=None, repr=False, compare=False
     )

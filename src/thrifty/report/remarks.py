@@ -11,6 +11,7 @@ from thrifty.frontier.baselines import Baseline
 from thrifty.frontier.fit_budget import table_digest
 from thrifty.learn.dataset import ValidationSet
 from thrifty.report.words import (
+    count_queries,
     format_difference,
     format_interval,
     format_mean,
@@ -40,7 +41,7 @@ def comparison(found: BudgetFit) -> str:
         rival = min(found.baselines[:2], key=lambda each: -each.total_saving)
         theirs, ours, difference = _totals(found, rival)
         return f"{ours} vs. {theirs} with {rival.name} (difference {difference})."
-    chosen, metric, n_rows = found.test_result, found.curve.scoring, found.sets.sizes["test"]
+    chosen, metric = found.test_result, found.curve.scoring
     baseline = max(found.baselines[:2], key=lambda each: (each.quality, -each.bill))
     cost = per_example(chosen.bill, found.predictor.prices.unit)
     if baseline.bill > 0 and format_mean(baseline.bill) != format_mean(chosen.bill):
@@ -54,7 +55,7 @@ def comparison(found: BudgetFit) -> str:
     low, high = baseline.difference_interval
     note = f"difference {format_difference(metric, baseline.difference, (low, high))}"
     if low <= 0 <= high:
-        note += f", within noise: {n_rows} rows"
+        note += f", within noise: {_test_size(found)}"
     return f"{cost}, {metric} {ours} {interval} vs. {theirs} for {baseline.name} ({note})."
 
 
@@ -141,7 +142,7 @@ def _baseline_remark(found: BudgetFit, baseline: Baseline, verdict: str) -> str:
     words = VERDICTS[verdict].format(where=where, name=name)
     text = (
         f"{words} {theirs}, the chosen model {ours} (difference {difference}, "
-        f"{found.sets.sizes['test']} test rows)."
+        f"{_test_size(found, 'test ')})."
     )
     if not baseline.features:
         return f"{text} Use the constant, or another metric."
@@ -152,6 +153,12 @@ def _baseline_remark(found: BudgetFit, baseline: Baseline, verdict: str) -> str:
         f"{text} To use it, train a model of that kind on its {baseline.features} features "
         f'({named}); or train with effort="best" in Python, or on more rows.'
     )
+
+
+def _test_size(found: BudgetFit, which: str = "") -> str:
+    """Return the number of observations: rows, or queries of a ranking."""
+    queries = count_queries(found.test)
+    return f"{found.sets.sizes['test']} {which}rows" if queries is None else f"{queries} queries"
 
 
 def _rank(found: BudgetFit, baseline: Baseline) -> tuple[float, float]:
