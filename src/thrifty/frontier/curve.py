@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.bundle import Evidence, Predictor
-from thrifty.costs.money import money
+from thrifty.costs.money import format_mean, money
 from thrifty.errors import BudgetError, DataError, raise_all
 from thrifty.frontier.curve_svg import curve_svg
 from thrifty.learn.point import Point
@@ -411,7 +411,8 @@ class Curve:
         last = self.frontier[-1]
         return (
             f"Curve({len(self.points)} points of {', '.join(self.learners)}; best {self.scoring} "
-            f"{last.quality:.3f} at {money(last.bill, self.unit)} of {money(self.full, self.unit)})"
+            f"{last.quality:.3f} at {format_mean(last.bill, self.unit)} of "
+            f"{money(self.full, self.unit)})"
         )
 
 
