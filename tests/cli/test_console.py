@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from thrifty.cli.console import progress, show_fit, show_frontier, show_json, show_table
+from thrifty.cli.console import progress, show_fit, show_frontier, show_json, show_table, show_text
 
 
 def result(bill, quality, **more) -> dict:
@@ -119,6 +119,18 @@ def test_the_unit_is_in_the_heading_of_a_frontier(capsys) -> None:
 def test_brackets_in_a_table_are_not_markup(capsys) -> None:
     show_table(["name", "n"], [["[red]age[/red]", "1"]])
     assert "[red]age[/red]" in capsys.readouterr().out
+
+
+def test_sentences_are_broken_between_words_on_a_terminal(capsys, monkeypatch) -> None:
+    sentence = "why: age, cp together (CAD 2.00): expected to cut the risk of a wrong answer"
+    show_text(sentence, "  ")
+    assert capsys.readouterr().out == f"  {sentence}\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    show_text(sentence, "  ")
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 40 and all(line.startswith("  ") for line in lines)
+    assert " ".join(" ".join(lines).split()) == sentence
 
 
 def test_json_holds_no_nan() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from thrifty.cli.calls import CALL, connect_model
-from thrifty.cli.console import show_json
+from thrifty.cli.console import show_json, show_text
 from thrifty.cli.options import FILE
 from thrifty.errors import DataError, SourceError
 
@@ -57,11 +57,12 @@ def ask(model: Path, known: tuple[str, ...], call: str | None, as_json: bool) ->
     _show_remarks(interview, 0, as_json)
     while question := interview.question:
         spent = money(interview.receipt.total, unit)
-        click.echo(f"  best so far: {format_prediction(interview)}; spent {spent}", err=as_json)
+        best = f"best so far: {format_prediction(interview)}; spent {spent}"
+        show_text(best, "  ", err=as_json)
         why = interview.why
         if why is not None and question.feature not in explained:
             explained = why.features
-            click.echo(f"  why: {format_reason(why, unit)}", err=as_json)
+            show_text(f"why: {format_reason(why, unit)}", "  ", err=as_json)
         click.echo(f"{format_question(question, unit)}\n> ", nl=False, err=as_json)
         line = sys.stdin.readline()
         if not line:
@@ -95,7 +96,7 @@ def ask(model: Path, known: tuple[str, ...], call: str | None, as_json: bool) ->
 def _show_remarks(interview: Interview, count: int, err: bool) -> None:
     """Print the remarks after the first `count`."""
     for remark in interview.remarks[count:]:
-        click.echo(f"  note: {remark}", err=err)
+        show_text(f"note: {remark}", "  ", err=err)
 
 
 def _execute(interview: Interview, line: str, unit: str, err: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from thrifty.cli.console import show_text
 from thrifty.cli.options import OutputFile
 
 __all__ = ["BY", "CARD", "add_card_facts", "render_card", "show_groups"]
@@ -55,4 +56,4 @@ def show_groups(facts: dict[str, Any]) -> None:
     for entry in facts.get("by", []):
         nothing = [f"By {entry['column']}: no difference beyond noise."]
         for sentence in entry["differences"] or nothing:
-            click.echo(sentence)
+            show_text(sentence)

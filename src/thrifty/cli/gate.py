@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from thrifty.cli.calls import load_expensive
-from thrifty.cli.console import show_json, show_table
+from thrifty.cli.console import show_json, show_table, show_text
 from thrifty.cli.fit_progress import step
 from thrifty.cli.options import (
     FILE,
@@ -143,7 +143,7 @@ def _show(result: dict[str, Any]) -> None:
     amount += f" ({abs(saving) / full:.1%})" if full else ""
     saved = f"saves {amount} per example" if saving >= 0 else f"costs {amount} more per example"
     lost, gained = difference(result["accuracy_loss"]), difference(result["accuracy_gain"])
-    click.echo({
+    show_text({
         "pays": f"The gate {saved} compared with sending every row. Accuracy lost: {lost}.",
         "saves nothing": f"The gate does not pay: compared with sending every row it {saved}. Send "
         "every row, or try a smaller --share or --budget.",

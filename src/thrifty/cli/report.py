@@ -8,7 +8,7 @@ import click
 
 from thrifty.cli.calls import CALL
 from thrifty.cli.card import BY, CARD, add_card_facts, render_card, show_groups
-from thrifty.cli.console import progress, show_json
+from thrifty.cli.console import progress, show_json, show_text
 from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs
 
 __all__ = ["report"]
@@ -62,7 +62,7 @@ def report(
         show_json({**facts, "report": str(output), "card": card and str(card)})
         return
     for remark in facts["remarks"]:
-        click.echo(remark)
-    click.echo(f"On {len(rows)} rows: {facts['comparison']}")
+        show_text(remark)
+    show_text(f"On {len(rows)} rows: {facts['comparison']}")
     show_groups(facts)
     click.echo(f"report: {output}" + (f"\ncard: {card}" if card else ""))
