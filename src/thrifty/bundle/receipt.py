@@ -144,7 +144,9 @@ class Receipt:
     def __str__(self) -> str:
         lines = []
         for purchase in self.purchases:
-            what = f"{purchase.feature} = {reprlib.repr(plain_value(purchase.value))}"
+            value = plain_value(purchase.value)
+            what = f"{purchase.feature} = {'missing' if value is None else reprlib.repr(value)}"
+            what = str(purchase.feature) if purchase.why == "skipped" else what
             why: str = "" if purchase.why == "asked" else purchase.why
             lines.append((what, money(purchase.price), why))
         if self.evaluation:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from thrifty.cli.calls import CALL, connect_model
-from thrifty.cli.console import echo, show_json
+from thrifty.cli.console import echo, show_json, show_text
 from thrifty.cli.options import FILE
 from thrifty.errors import DataError, SourceError
 from thrifty.untrusted import escaped
@@ -55,13 +55,15 @@ def ask(model: Path, known: tuple[str, ...], call: str | None, as_json: bool) ->
     interview = Interview(predictor, known)
     echo("Type a value, ? if it is missing, or help.", err=as_json)
     explained: tuple[str | int, ...] = ()
+    _show_remarks(interview, 0, as_json)
     while question := interview.question:
         spent = money(interview.receipt.total, unit)
-        echo(f"  best so far: {format_prediction(interview)}; spent {spent}", err=as_json)
+        best = f"best so far: {format_prediction(interview)}; spent {spent}"
+        show_text(best, "  ", err=as_json)
         why = interview.why
         if why is not None and question.feature not in explained:
             explained = why.features
-            echo(f"  why: {format_reason(why, unit)}", err=as_json)
+            show_text(f"why: {format_reason(why, unit)}", "  ", err=as_json)
         echo(f"{format_question(question, unit)}\n> ", nl=False, err=as_json)
         line = sys.stdin.readline()
         if not line:
@@ -72,10 +74,12 @@ def ask(model: Path, known: tuple[str, ...], call: str | None, as_json: bool) ->
             )
         if not sys.stdin.isatty():
             echo(line.rstrip("\n"), err=as_json)  # a transcript reads like a session
+        count = len(interview.remarks)
         try:
             _execute(interview, line.strip(), unit, as_json)
         except DataError as error:
             echo(f"  {error}", err=True)  # and the question is repeated
+        _show_remarks(interview, count, as_json)
     if as_json:
         show_json(
             {
@@ -83,10 +87,17 @@ def ask(model: Path, known: tuple[str, ...], call: str | None, as_json: bool) ->
                 "probability": interview.probability,
                 "interval": interview.interval,
                 "receipt": interview.receipt.to_dict(),
+                "remarks": list(interview.remarks),
             }
         )
     else:
         echo(f"prediction: {format_prediction(interview)}\n{interview.receipt}")
+
+
+def _show_remarks(interview: Interview, count: int, err: bool) -> None:
+    """Print the remarks after the first `count`."""
+    for remark in interview.remarks[count:]:
+        show_text(f"note: {remark}", "  ", err=err)
 
 
 def _execute(interview: Interview, line: str, unit: str, err: bool) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from thrifty.cli.card import BY, CARD, add_card_facts, read_groups, render_card, show_groups
+from thrifty.cli.card import BY, CARD, add_card_facts, render_card, show_groups
 from thrifty.cli.console import echo, show_fit, show_json
 from thrifty.cli.fit_progress import learner_progress
 from thrifty.cli.options import (
@@ -85,10 +85,9 @@ def fit(
     """
     safety = _read_confidence(budget, quality, costs, confidence, no_confidence)
     check_outputs([output, report, card], [options.table, options.prices, costs])
-    data = read_training_data(options, weight_column, costs)
+    data = read_training_data(options, weight_column, costs, by)
     unit = data.table.prices.unit
     budget, cap = name_main(budget, unit), name_main(cap, unit)
-    groups = read_groups(options.table, by, data.kept)
     for learner in data.learners.values():
         if len(data.learners) == 1 and "time_limit" in learner.get_params(deep=False):
             learner.set_params(time_limit=time_limit)  # it plans its work by it
@@ -116,7 +115,7 @@ def fit(
             sets = dict(zip(("training", "validation", "test"), found.sets.all, strict=True))
             if found.sets.cross_fitted:
                 del sets["validation"]  # these are training rows
-            add_card_facts(facts, found.predictor, sets, groups)
+            add_card_facts(facts, found.predictor, sets, data.by)
         html = render_page(facts) if report else ""  # before anything is written
         text = render_card(facts, card)
     found.predictor.save(output)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thrifty.cli.console import echo, show_json, show_table
+from thrifty.cli.console import show_json, show_table
 from thrifty.cli.options import FILE, JSON
 from thrifty.untrusted import escaped
 
@@ -109,7 +109,7 @@ def _show(contents: dict[str, Any]) -> None:
     if "decision" in contents:
         _echo(f"costs of errors, by true and predicted class: {contents['decision']['costs']}")
     for name, value in {"knob": contents["knob"], **(contents["provenance"] or {})}.items():
-        if value is not None:
+        if value is not None and name != "ranges":  # these would be a wall of numbers
             _echo(f"{name}: {_short(value)}")
     _echo(f"prices: {money(contents['full'], unit)} for all {len(features)} features")
     if contents["evaluation"]:
@@ -137,7 +137,7 @@ def _show(contents: dict[str, Any]) -> None:
 
 def _echo(line: str) -> None:
     """Print one line, whatever names and units hold."""
-    echo(escaped(line))
+    click.echo(escaped(line))
 
 
 def _short(value: Any) -> str:

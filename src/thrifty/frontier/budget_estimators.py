@@ -60,8 +60,8 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     costs : array of shape (K, K) or mapping, optional
         What errors cost, in the unit of the prices: a matrix ``[true, predicted]`` in the
         order of `classes_`, or ``{(true, predicted): cost}``, or ``{true: {predicted: cost}}``.
-        Then labels are predicted by lowest expected cost, and the point with the lowest mean total
-        is chosen: bills plus costs of errors. See also `fit`.
+        Then labels are predicted by lowest expected cost, and the cheapest point whose mean total,
+        bills plus costs of errors, is hardly above the lowest is chosen. See also `fit`.
     random_state : int, RandomState or None
         Splits the rows, and seeds the learners.
 

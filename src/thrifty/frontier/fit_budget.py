@@ -7,7 +7,6 @@ choose on. The results that are reported come from the test set.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +21,7 @@ from thrifty.frontier.baselines import Baseline, PlainModels
 from thrifty.frontier.budget_base import BudgetEstimator
 from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
 from thrifty.frontier.curve import Curve, CurvePoint
+from thrifty.frontier.jobs import digest_of_rows
 from thrifty.frontier.results import (
     MeasuredOutputs,
     TestPoint,
@@ -45,6 +45,7 @@ __all__ = [
     "TotalCost",
     "fit_budget",
     "split_table",
+    "table_digest",
 ]
 
 # Share of the rows for the validation set, and again for the test set.
@@ -141,7 +142,7 @@ class BudgetFit:
     seed : int
         Seed of the split.
     data : str
-        SHA-256 of the table and target as they were read.
+        SHA-256 of the table and target as the model reads them.
     total : TotalCost or None
         Where errors have costs, mean bill and mean cost of errors on the test set.
     """
@@ -290,7 +291,7 @@ def fit_budget(
         MeasuredOutputs.of(constant_outputs(sets.train, len(rows)), rows, metric, 0.0)
         for rows in (test, sets.validation)
     )
-    data = _digest(whole)
+    data = table_digest(whole.hold_out(np.arange(len(whole)), point.model.schema))
     return BudgetFit(
         task=name,
         guessed=task is None,
@@ -384,12 +385,15 @@ def _read(
         raise DataError(f"target: these are not classes ({error}); try regression") from error
 
 
-def _digest(whole: TrainingSet) -> str:
-    """Return the SHA-256 of a table and its target as they were read."""
-    digest = hashlib.sha256(json.dumps(whole.schema.plain(), sort_keys=True).encode())
-    digest.update(whole.X.tobytes())
-    digest.update(json.dumps([str(value) for value in whole.labels.tolist()]).encode())
-    return digest.hexdigest()
+def table_digest(rows: ValidationSet) -> str:
+    """Return the SHA-256 of labeled rows as a model reads them.
+
+    A fit records that of its table, encoded by the schema of its model, so that a report can tell
+    whether the rows that it gets are those.
+    """
+    schema = json.dumps(rows.schema.plain(), sort_keys=True)
+    labels = np.array([str(value) for value in rows.labels.tolist()], dtype=object)
+    return digest_of_rows(rows.X, labels, rows.query, schema)
 
 
 def _with_provenance(

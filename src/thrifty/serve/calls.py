@@ -8,6 +8,7 @@ names a model to call (a URL or a predictor), or the server that the model file 
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,9 @@ __all__ = ["ModelCall", "connect", "result_columns", "stored_url"]
 
 # Rows that are sent to a server in one request.
 ROWS_PER_REQUEST = 256
+# Results that are kept for walks that are repeated, such as those of an interview; then the oldest
+# is dropped.
+MAX_RESULTS_KEPT = 1024
 
 
 def connect(predictor: Predictor, target: str | Predictor | None = None) -> Predictor:
@@ -120,17 +124,19 @@ class ModelCall:
         names = predictor.schema.names
         self._added = [names[j] for j in result.columns]
         self._needs = [names[j] for j in result.needs]
-        self._answers: dict[str, NDArray[np.float64]] = {}
+        self._results: OrderedDict[str, NDArray[np.float64]] = OrderedDict()
 
     def answer(self, values: Mapping[Any, Any]) -> dict[int, float]:
-        """Make the call for one example; it is sent again only if the call failed before."""
+        """Make the call for one example; the results of recent ones that did not fail are kept."""
         row = [values[name] for name in self._needs]
         key = repr(row)
-        found = self._answers.get(key)
+        found = self._results.pop(key, None)
         if found is None:
             found = self._run([row])[0]
-            if not np.isnan(found).any():
-                self._answers[key] = found
+        if not np.isnan(found).any():
+            self._results[key] = found  # as the most recent one
+        if len(self._results) > MAX_RESULTS_KEPT:
+            self._results.popitem(last=False)
         return dict(zip(self._result.columns.tolist(), found.tolist(), strict=True))
 
     def complete(self, table: Any) -> Any:
