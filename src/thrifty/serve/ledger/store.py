@@ -1,0 +1,82 @@
+"""What a ledger needs of a database."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Protocol
+
+from thrifty.errors import LedgerError
+from thrifty.serve.ledger.records import CaseRecord, CaseRow, Entry, Header
+
+__all__ = ["VERSION", "ConnectionLost", "Store"]
+
+VERSION = 1
+"""Version of the tables that this version of Thrifty writes."""
+
+
+class ConnectionLost(LedgerError):
+    """The connection to the database broke; what was under way may or may not be written."""
+
+
+class Store(Protocol):
+    """A database with the tables of a ledger.
+
+    It has two connections, one to write and one to read, each of which is used by one thread at a
+    time. Every method raises a `LedgerError` if the database fails, and `ConnectionLost` if it may
+    work after `connect`.
+    """
+
+    shown: str
+    """The address without secrets."""
+
+    def connect(self, check: str | None = None) -> None:
+        """Open the connections; create the tables if there are none, and check their version.
+
+        `check` is a hash with the ledger's key: it must be that of the ledger, if it has one.
+        """
+
+    def close(self) -> None:
+        """Close the connections."""
+
+    # --- by the writer; between `begin` and `commit` or `rollback`
+
+    def begin(self) -> None:
+        """Start a transaction."""
+
+    def lock(self, headers: Collection[Header], cases: Collection[str], now: float) -> None:
+        """Insert the cases of `headers` that are new, and keep other processes off all `cases`."""
+
+    def entries(self, cases: Collection[str]) -> list[Entry]:
+        """Return all entries of some cases."""
+
+    def put(self, entries: Sequence[Entry]) -> None:
+        """Write entries, new or changed."""
+
+    def end(self, rows: Sequence[CaseRow]) -> None:
+        """Write how cases ended."""
+
+    def swap_state(self, name: str, version: int, body: str) -> bool:
+        """Write a named text if its version is `version` (0: there is none), else return False."""
+
+    def retain(self, values_before: float | None, cases_before: float | None) -> tuple[int, int]:
+        """Erase old values, delete old cases; return how many entries and cases that were."""
+
+    def commit(self) -> None:
+        """End the transaction; what it wrote survives a crash."""
+
+    def rollback(self) -> None:
+        """Undo the transaction."""
+
+    # --- by the reader
+
+    def find(self, case: str, subject: str | None, since: float) -> CaseRecord:
+        """Return what the ledger has of a case, and of values of its subject since then."""
+
+    def open_entries(self) -> list[Entry]:
+        """Return all intents that are not settled, the oldest first."""
+
+    def cases(self) -> Iterator[tuple[CaseRow, list[Entry]]]:
+        """Yield all cases with their entries, the oldest first."""
+
+    def state(self, name: str) -> tuple[int, str] | None:
+        """Return version and body of a named text."""
