@@ -7,6 +7,7 @@ process that dies leaves an open intent behind, and never a purchase that nobody
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import secrets
 import socket
@@ -29,13 +30,14 @@ from thrifty.serve.ledger.records import (
     Settlement,
 )
 from thrifty.serve.ledger.rules import Request, abandon
-from thrifty.serve.ledger.store import Store
+from thrifty.serve.ledger.store import ConnectionLost, Store
 from thrifty.serve.ledger.writer import Writer
 
 __all__ = ["Ledger"]
 
 DELAY, PATIENCE, BUSY = 0.01, 5.0, 5.0
 DAY = 86_400.0
+RETRY_PAUSE, PAGE_SIZE = 0.1, 500
 
 
 class Ledger:
@@ -75,9 +77,15 @@ class Ledger:
         patience: float = PATIENCE,
     ) -> None:
         self._store, self._clock, self._hash = store, clock, KeyedHash(key)
-        store.connect(self._hash("check"))
+        try:
+            store.connect(self._hash("check"))
+            store.connect_reader()
+        except BaseException:
+            store.close()
+            raise
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(6)}"
         self._numbers = count()
+        self._patience = patience
         self._writer = Writer(store, clock, delay, patience)
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="thrifty-ledger-reader")
 
@@ -177,13 +185,35 @@ class Ledger:
         await asyncio.wrap_future(self._writer.submit(CaseRow(header, now, now, ending)))
 
     async def _read(self, method: Callable[..., Any], *arguments: Any) -> Any:
-        return await asyncio.wrap_future(self._reader.submit(method, *arguments))
+        return await asyncio.wrap_future(self._submit_read(method, *arguments))
+
+    def _submit_read(self, method: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Read in the reader's thread; after a lost connection, read again."""
+
+        def read() -> Any:
+            give_up = time.monotonic() + self._patience
+            is_lost = False
+            while True:
+                try:
+                    if is_lost:
+                        self._store.connect_reader()
+                    return method(*arguments)
+                except ConnectionLost:
+                    if time.monotonic() + RETRY_PAUSE > give_up:
+                        raise
+                    is_lost = True
+                    time.sleep(RETRY_PAUSE)
+
+        try:
+            return self._reader.submit(read)
+        except RuntimeError:
+            raise LedgerError("the ledger is closed; open it again") from None
 
     # --- upkeep
 
     def open_purchases(self) -> list[Entry]:
         """Return all purchases that are not settled, the oldest first."""
-        return self._reader.submit(self._store.open_entries).result()
+        return list(self._submit_read(self._store.open_entries).result())
 
     def assume_paid(self, entry: Entry) -> bool:
         """Resolve an open purchase as paid; False if it was settled or taken over meanwhile."""
@@ -210,9 +240,11 @@ class Ledger:
 
     def cases(self) -> Iterator[tuple[CaseRow, list[Entry]]]:
         """Yield all cases with what was bought for them, the oldest first."""
-        iterator = self._reader.submit(self._store.cases).result()
-        while (found := self._reader.submit(next, iterator, None).result()) is not None:
-            yield found
+        after = (-math.inf, "")
+        while page := self._submit_read(self._store.page, after, PAGE_SIZE).result():
+            yield from page
+            last = page[-1][0]
+            after = (last.started_at, last.header.case)
 
     def retain(
         self, values_days: float | None = None, cases_days: float | None = None
@@ -233,7 +265,8 @@ class Ledger:
 
     def state(self, name: str) -> tuple[int, str] | None:
         """Return version and body of a text that `swap_state` wrote; None if there is none."""
-        return self._reader.submit(self._store.state, name).result()
+        found: tuple[int, str] | None = self._submit_read(self._store.state, name).result()
+        return found
 
     def swap_state(self, name: str, version: int, body: str) -> bool:
         """Write a named text if it still has this version (0: there is none); it becomes one more.

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from thrifty.errors import LedgerError
 from thrifty.serve.ledger.records import CaseRecord, CaseRow, Entry, Header
 
-__all__ = ["VERSION", "ConnectionLost", "Store"]
-
-VERSION = 1
-"""Version of the tables that this version of Thrifty writes."""
+__all__ = ["ConnectionLost", "Store"]
 
 
 class ConnectionLost(LedgerError):
@@ -30,10 +27,14 @@ class Store(Protocol):
     """The address without secrets."""
 
     def connect(self, check: str | None = None) -> None:
-        """Open the connections; create the tables if there are none, and check their version.
+        """Open the writer's connection; create the tables if need be, and check their version.
 
-        `check` is a hash with the ledger's key: it must be that of the ledger, if it has one.
+        `check` is a hash with the ledger's key: it must be the one that the ledger was created
+        with.
         """
+
+    def connect_reader(self) -> None:
+        """Open the reader's connection, again if it was lost."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -75,8 +76,8 @@ class Store(Protocol):
     def open_entries(self) -> list[Entry]:
         """Return all intents that are not settled, the oldest first."""
 
-    def cases(self) -> Iterator[tuple[CaseRow, list[Entry]]]:
-        """Yield all cases with their entries, the oldest first."""
+    def page(self, after: tuple[float, str], size: int) -> list[tuple[CaseRow, list[Entry]]]:
+        """Return the next cases after a time and an id, the oldest first, with their entries."""
 
     def state(self, name: str) -> tuple[int, str] | None:
         """Return version and body of a named text."""

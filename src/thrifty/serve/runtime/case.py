@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from thrifty.costs.money import as_float
 from thrifty.errors import DataError, raise_all
 
 __all__ = ["Case"]
-
-NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -46,12 +43,12 @@ class Case:
     """
 
     id: str | None = None
-    known: Mapping[Any, Any] = field(default=NOTHING)
-    context: Mapping[str, Any] = field(default=NOTHING)
+    known: Mapping[Any, Any] = field(default_factory=dict)
+    context: Mapping[str, Any] = field(default_factory=dict)
     subject: str | None = None
     cap: float | None = None
     deadline: float | None = None
-    max_age: Mapping[Any, float] = field(default=NOTHING)
+    max_age: Mapping[Any, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         problems = [

@@ -27,8 +27,6 @@ __all__ = ["AsyncSource", "Query", "Refused", "Sold", "Terms", "Unclear", "Unsen
 
 Sold = Literal["each", "together"]
 
-NOTHING: Mapping[Any, Any] = MappingProxyType({})
-
 
 @dataclass(frozen=True)
 class Terms:
@@ -152,8 +150,8 @@ class Query:
     """
 
     features: tuple[Feature, ...]
-    values: Mapping[Feature, Any] = field(default=NOTHING, repr=False)
-    context: Mapping[str, Any] = field(default=NOTHING, repr=False)
+    values: Mapping[Feature, Any] = field(default_factory=dict, repr=False)
+    context: Mapping[str, Any] = field(default_factory=dict, repr=False)
     key: str = field(default="", repr=False)
 
 
