@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -67,10 +68,8 @@ class PostgresServer:
         children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
         pids = [self._process.pid, *map(int, children.read_text().split())]
         for pid in pids:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         self._process.wait()
         # The next server refuses to start while the shared memory of this one is in use.
         for pid in pids[1:]:

@@ -20,6 +20,9 @@ from thrifty.serve.runtime import Case, CaseReceipt, Charge, Runtime, answer
 from thrifty.serve.sources import (
     AsyncSource,
     CallSource,
+    FunctionSource,
+    NotFound,
+    PlainSource,
     Query,
     Refused,
     RowSource,
@@ -27,6 +30,7 @@ from thrifty.serve.sources import (
     Terms,
     Unclear,
     Unsent,
+    Unusable,
 )
 
 __all__ = [
@@ -37,11 +41,14 @@ __all__ = [
     "CaseReceipt",
     "Charge",
     "Decision",
+    "FunctionSource",
     "Interview",
     "Ledger",
+    "NotFound",
     "OnlineGate",
     "OperatingPoint",
     "Pacer",
+    "PlainSource",
     "Query",
     "Question",
     "Refused",
@@ -52,6 +59,7 @@ __all__ = [
     "Ticket",
     "Unclear",
     "Unsent",
+    "Unusable",
     "answer",
     "connect",
 ]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from thrifty.serve import Ledger
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # postgres_server
 from postgres_server import PostgresServer, find_binaries
+
+from thrifty.serve import Ledger
 
 KEY = "k" * 40
 
@@ -35,8 +34,6 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServe
             pytest.fail("PostgreSQL is not installed: apt-get install postgresql")
         pytest.skip("PostgreSQL is not installed")
     # A folder that another user may enter, too, and short enough for the name of a socket.
-    import tempfile
-
     with tempfile.TemporaryDirectory(prefix="thrifty-pg-") as folder:
         os.chmod(folder, 0o755)
         server = PostgresServer(Path(folder) / "server", "fsync=off")

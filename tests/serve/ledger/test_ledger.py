@@ -27,7 +27,7 @@ def settle(ledger, grants, item, values='[["chol", 233]]', paid=2.0, state="sett
     settlement = Settlement(
         header.case, item, grants.mine[item], state, paid, "delivered", values
     )
-    return ledger.settle(settlement, hurry=True).result(timeout=10)
+    return ledger.settle([settlement], hurry=True).result(timeout=10) == [True]
 
 
 def find(ledger, case="a", subject=None, max_age=0.0):
@@ -289,9 +289,9 @@ def test_what_waits_is_written_before_a_ledger_is_closed(open_ledger):
     grants = intend(ledger, "blood")
     header = header_of(ledger)
     settlement = Settlement(header.case, "blood", grants.mine["blood"], "settled", 2.0, "delivered")
-    written = ledger.settle(settlement)
+    written = ledger.settle([settlement])
     ledger.close()
-    assert written.result(timeout=0)
+    assert written.result(timeout=0) == [True]
 
 
 def test_a_settlement_joins_the_next_commit(open_ledger):
@@ -299,7 +299,7 @@ def test_a_settlement_joins_the_next_commit(open_ledger):
     grants = intend(ledger, "blood")
     header = header_of(ledger)
     settlement = Settlement(header.case, "blood", grants.mine["blood"], "settled", 2.0, "delivered")
-    written = ledger.settle(settlement)
+    written = ledger.settle([settlement])
     assert not written.done()
     intend(ledger, "other")
     assert written.done()

@@ -142,30 +142,36 @@ class Ledger:
         """Return what the ledger has of a case, and values of its subject up to so old."""
         since = self._clock() - max_age
         subject = header.subject if max_age > 0 else None
-        return await self._read(self._store.find, header.case, subject, since)
+        found: CaseRecord = await self._read(self._store.find, header.case, subject, since)
+        return found
 
     async def intend(
-        self, header: Header, intents: Sequence[Intent], limit: float | None = None
+        self,
+        header: Header,
+        intents: Sequence[Intent],
+        limit: float | None = None,
+        besides: Sequence[float] = (),
     ) -> Grants:
         """Commit the intent to buy some items of one case, unless others have it already.
 
         What is in `Grants.mine` is to be bought now. For the rest, `Grants.entries` has what was
         bought, or the intent of another owner: wait for it with `wait`. An intent that was
-        abandoned is taken over, or assumed to be paid.
+        abandoned is taken over, or assumed to be paid. Nothing is granted if the case, with
+        `besides`, would cost more than `limit`.
         """
         owner = f"{self.owner}:{next(self._numbers)}"
         grants: Grants = await asyncio.wrap_future(
-            self._writer.submit(Request(header, intents, owner, limit))
+            self._writer.submit(Request(header, intents, owner, limit, tuple(besides)))
         )
         return grants
 
-    def settle(self, settlement: Settlement, hurry: bool = False) -> Future[bool]:
-        """Settle a purchase; the result is False if it was taken over or assumed meanwhile.
+    def settle(self, settlements: Sequence[Settlement], hurry: bool = False) -> Future[list[bool]]:
+        """Settle purchases in one commit; False for one that was taken over or assumed meanwhile.
 
-        The future is done when the settlement survives a crash. By default it waits a moment to
+        The future is done when the settlements survive a crash. By default they wait a moment to
         share a commit.
         """
-        return self._writer.submit(settlement, hurry)
+        return self._writer.submit(tuple(settlements), hurry)
 
     async def wait(self, case: str, items: Sequence[str]) -> dict[str, Entry]:
         """Wait until none of some items is an intent of a living owner; return their entries."""

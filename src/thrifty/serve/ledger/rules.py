@@ -27,12 +27,15 @@ class Request:
         A name that no other request has.
     limit : float or None
         What the case may cost at most, all entries and intents together.
+    besides : tuple of float
+        What counts against the limit, too: evaluations, and calls of models in the file.
     """
 
     header: Header
     intents: Sequence[Intent]
     owner: str
     limit: float | None = None
+    besides: tuple[float, ...] = ()
 
 
 def grant(request: Request, entries: dict[str, Entry], now: float) -> tuple[Grants, list[Entry]]:
@@ -62,7 +65,12 @@ def grant(request: Request, entries: dict[str, Entry], now: float) -> tuple[Gran
         is_abandoned = old is not None and old.state == "intent" and old.expires_at <= now
         if old is not None and is_abandoned and not intent.take_over:
             changed[intent.item] = abandon(old, now)
-        elif old is None or old.state == "void" or is_abandoned:
+        elif (
+            old is None
+            or old.state == "void"
+            or is_abandoned
+            or (old.state == "assumed" and intent.take_over)  # asking again costs nothing more
+        ):
             changed[intent.item] = Entry(
                 case=header.case,
                 item=intent.item,
@@ -77,7 +85,7 @@ def grant(request: Request, entries: dict[str, Entry], now: float) -> tuple[Gran
             mine[intent.item] = owner
     after = {**entries, **changed}
     if request.limit is not None and mine:
-        if fsum(entry.charged for entry in after.values()) > request.limit:
+        if fsum([*(entry.charged for entry in after.values()), *request.besides]) > request.limit:
             kept = [entry for entry in changed.values() if entry.state == "assumed"]
             found = {**entries, **{entry.item: entry for entry in kept}}
             return Grants(_asked(request, found), {}, over=True), kept

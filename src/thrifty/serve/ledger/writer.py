@@ -22,8 +22,8 @@ from thrifty.serve.ledger.store import ConnectionLost, Store
 
 __all__ = ["Task", "Writer"]
 
-Task = Request | Settlement | CaseRow | Callable[[Store], Any]
-"""Something to write: intents, a settlement, the end of a case, or any change in its own right."""
+Task = Request | tuple[Settlement, ...] | CaseRow | Callable[[Store], Any]
+"""Something to write: intents, settlements, the end of a case, or any change in its own right."""
 
 MAX_BATCH = 512
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
@@ -65,8 +65,8 @@ class Writer:
     def submit(self, task: Task, hurry: bool = True) -> Future[Any]:
         """Queue a task; the future has its result once it survives a crash.
 
-        The result is `Grants` for a request, whether it holds for a settlement, None for the end of
-        a case, and what the function returns for a function.
+        The result is `Grants` for a request, whether each holds for settlements, None for the end
+        of a case, and what the function returns for a function.
         """
         job = _Job(task)
         with self._wake:
@@ -149,7 +149,8 @@ class Writer:
         requests = [task for task in tasks if isinstance(task, Request)]
         headers = {request.header.case: request.header for request in requests}
         headers |= {task.header.case: task.header for task in tasks if isinstance(task, CaseRow)}
-        cases = {task.case for task in tasks if isinstance(task, Settlement)} | headers.keys()
+        settled = (each for task in tasks if isinstance(task, tuple) for each in task)
+        cases = {settlement.case for settlement in settled} | headers.keys()
         store.begin()
         try:
             if cases:
@@ -161,16 +162,18 @@ class Writer:
             changed: dict[tuple[str, str], Entry] = {}
             results: list[Any] = [None] * len(tasks)
             # A settlement frees what its intent had reserved: it comes before new intents.
-            for kind in (Settlement, Request):
-                for i, task in enumerate(tasks):
-                    if not isinstance(task, kind):
-                        continue
-                    if isinstance(task, Settlement):
-                        old = entries[task.case].get(task.item)
-                        results[i], entry_or_none = settle(task, old, now)
-                        new = [] if entry_or_none is None else [entry_or_none]
-                    else:
-                        results[i], new = grant(task, entries[task.header.case], now)
+            for i, task in enumerate(tasks):
+                if isinstance(task, tuple):
+                    results[i] = []
+                    for each in task:
+                        holds, entry_or_none = settle(each, entries[each.case].get(each.item), now)
+                        results[i].append(holds)
+                        if entry_or_none is not None:
+                            entries[each.case][each.item] = entry_or_none
+                            changed[each.case, each.item] = entry_or_none
+            for i, task in enumerate(tasks):
+                if isinstance(task, Request):
+                    results[i], new = grant(task, entries[task.header.case], now)
                     for entry in new:
                         entries[entry.case][entry.item] = entry
                         changed[entry.case, entry.item] = entry

@@ -6,13 +6,26 @@ and `CallSource` (rows.py) are the small sources of `thrifty.serve.answer`.
 
 from __future__ import annotations
 
-from thrifty.serve.sources.base import AsyncSource, Query, Refused, Terms, Unclear, Unsent
+from thrifty.serve.sources.base import (
+    AsyncSource,
+    NotFound,
+    Query,
+    Refused,
+    Terms,
+    Unclear,
+    Unsent,
+    Unusable,
+)
+from thrifty.serve.sources.functions import FunctionSource, PlainSource
 from thrifty.serve.sources.rows import CallSource, Feature, RowSource, Source, fetch
 
 __all__ = [
     "AsyncSource",
     "CallSource",
     "Feature",
+    "FunctionSource",
+    "NotFound",
+    "PlainSource",
     "Query",
     "Refused",
     "RowSource",
@@ -20,5 +33,6 @@ __all__ = [
     "Terms",
     "Unclear",
     "Unsent",
+    "Unusable",
     "fetch",
 ]

@@ -4,7 +4,9 @@ A source is asked with a `Query` and returns values by feature. Its `Terms` say 
 what that costs. How it fails matters, as a failure may have been paid for:
 
 - `Unsent`: the request never reached the source, so nothing was charged;
-- `Refused`: the source answered that it has no values; charged only if the terms say so;
+- `Refused`: the source answered that it has no values; charged only if the terms say so.
+  `NotFound`, if that is no sign of trouble: it has none for this example;
+- `Unusable`: the source delivered something that cannot be read; it counts as paid;
 - `Unclear`: nobody can tell whether the request arrived (no answer in time, connection lost), so it
   counts as paid.
 
@@ -20,10 +22,21 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from thrifty.costs.money import as_float, price_fault
 from thrifty.errors import DataError, SourceError, raise_all
 from thrifty.serve.sources.rows import Feature
 
-__all__ = ["AsyncSource", "Query", "Refused", "Sold", "Terms", "Unclear", "Unsent"]
+__all__ = [
+    "AsyncSource",
+    "NotFound",
+    "Query",
+    "Refused",
+    "Sold",
+    "Terms",
+    "Unclear",
+    "Unsent",
+    "Unusable",
+]
 
 Sold = Literal["each", "together"]
 
@@ -62,6 +75,10 @@ class Terms:
         are not reused from case to case.
     at_once : int
         Requests under way at the same time; others wait.
+    trips_after : int
+        Failures in a row after which the source counts as down and is not asked.
+    rests : float
+        Seconds for which it is not asked then; after that one request tries whether it is back.
 
     Raises
     ------
@@ -78,7 +95,7 @@ class Terms:
     ...
     thrifty.errors.DataError: source 'lab': 2 problems
       - features: there are none
-      - price: -1 is not a number of 0 or more
+      - price: -1.0 is negative; a price is 0 or more
     """
 
     name: str
@@ -92,17 +109,23 @@ class Terms:
     idempotent: bool = False
     max_age: float = 0.0
     at_once: int = 64
+    trips_after: int = 5
+    rests: float = 30.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
         raise_all(DataError, f"source {self.name!r}", list(self._problems()))
         if isinstance(self.price, Mapping):
             object.__setattr__(self, "price", MappingProxyType(dict(self.price)))
+        elif self.price is not None:
+            object.__setattr__(self, "price", float(self.price))
 
     def _problems(self) -> list[str]:
         problems = []
-        if not (isinstance(self.name, str) and self.name and self.name.isprintable()):
-            problems.append("name: it must be a text of printable characters")
+        if not (isinstance(self.name, str) and self.name.isprintable() and "/" not in self.name):
+            problems.append("name: it must be a text of printable characters without '/'")
+        elif not self.name:
+            problems.append("name: it is empty")
         if not self.features:
             problems.append("features: there are none")
         twice = sorted({str(f) for f in self.features if self.features.count(f) > 1})
@@ -111,8 +134,9 @@ class Terms:
         prices = self.price if isinstance(self.price, Mapping) else {None: self.price}
         for feature, price in prices.items():
             where = "price" if feature is None else f"price of {feature!r}"
-            if price is not None and not _is_amount(price):
-                problems.append(f"{where}: {price!r} is not a number of 0 or more")
+            fault = None if price is None else price_fault(as_float(price))
+            if fault is not None:
+                problems.append(f"{where}: {fault}")
         if isinstance(self.price, Mapping):
             if self.sold == "together":
                 problems.append("price: what is sold together has one price; pass a number")
@@ -120,12 +144,12 @@ class Terms:
                 problems.append("price: pass the price of every feature, and of no other")
         if self.sold not in ("each", "together"):
             problems.append(f"sold: {self.sold!r} is not 'each' or 'together'")
-        for name in ("timeout", "pause", "max_age"):
+        for name in ("timeout", "pause", "max_age", "rests"):
             value = getattr(self, name)
             if not _is_amount(value) or (name == "timeout" and value == 0):
                 least = "above 0" if name == "timeout" else "of 0 or more"
                 problems.append(f"{name}: {value!r} is not a number {least}")
-        for name, least_count in (("retries", 0), ("at_once", 1)):
+        for name, least_count in (("retries", 0), ("at_once", 1), ("trips_after", 1)):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least_count:
                 problems.append(f"{name}: {value!r} is not a whole number of {least_count} or more")
@@ -186,7 +210,7 @@ class AsyncSource(ABC):
 
         Raises
         ------
-        Unsent, Refused or Unclear
+        Unsent, Refused, Unusable or Unclear
             If there are no values. Any other error counts as `Refused`.
         """
 
@@ -203,6 +227,14 @@ class Unsent(SourceError):
 
 class Refused(SourceError):
     """The source answered that it has no values; charged only if its terms say so."""
+
+
+class NotFound(Refused):
+    """The source works, and has no values for this example: no reason to leave it alone."""
+
+
+class Unusable(SourceError):
+    """The source delivered something that cannot be read: it counts as paid."""
 
 
 class Unclear(SourceError):
