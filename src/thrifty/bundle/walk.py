@@ -64,7 +64,7 @@ class NamedWalk:
         Calls that the predictor makes itself are made only if the bill stays within the cap;
         otherwise the walk stops there.
     allows : function of a walk and a list of features, optional
-        Whether the walk may make a call, in place of a comparison of the bill with the cap.
+        Whether the cap allows a call; by default, if the bill stays within it.
 
     Notes
     -----
@@ -110,7 +110,8 @@ class NamedWalk:
         allows: Callable[[NamedWalk, list[str | int]], bool] | None = None,
     ) -> None:
         self._predictor = predictor
-        self._cap, self._allows, self._caller = cap, allows, predictor.caller
+        self._cap, self._caller = cap, predictor.caller
+        self._allows = allows or (lambda walk, names: walk.largest_bill(names) <= (cap or 0.0))
         self._schema = predictor.schema
         self._calls = self._schema.calls  # columns that are bought by calls made from here
         if self._caller is not None:
@@ -443,13 +444,8 @@ class NamedWalk:
         """Buy the calls that the model asks for now, as far as they can be made from here."""
         while self._calls and (wanted := self._walk.asks) and self._calls.issuperset(wanted):
             names = [self._schema.names[j] for j in wanted]
-            if self._allows is None:
-                is_allowed = self._cap is None or self.largest_bill(names) <= self._cap
-            else:
-                is_allowed = self._allows(self, names)
-            if not is_allowed:
-                words = "cap" if self._cap is None else f"cap of {money(self._cap, self._prices.unit)}"
-                self.stop(f"{words} reached", code="cap")
+            if self._cap is not None and not self._allows(self, names):
+                self.stop(f"cap of {money(self._cap, self._prices.unit)} reached", code="cap")
                 return
             values: dict[int, Any] = dict.fromkeys(wanted, CALLED)
             if self._caller is not None and self._caller.columns.issuperset(wanted):

@@ -106,11 +106,7 @@ class Catalog:
 
     def bill(self, columns: Collection[int]) -> float:
         """Return the price of columns that are bought without a source: calls in the file."""
-        if not columns:
-            return 0.0
-        used = np.zeros((1, len(self._prices.own)), dtype=bool)
-        used[0, list(columns)] = True
-        return float(self._prices.bill(used, along=False)[0])
+        return self._prices.total(columns, along=False)
 
     def _warn_of_prices(self, unit: str) -> None:
         """Say where a price is not the one that the model was trained with."""
