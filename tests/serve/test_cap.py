@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from random_models import MAKERS, D, draw_predictor, forest, policy
 
 from thrifty.bundle import Predictor, Schema

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from postgres_server import PostgresServer, find_binaries
 
 from thrifty.serve import Ledger

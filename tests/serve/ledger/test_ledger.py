@@ -24,9 +24,7 @@ def intend(ledger, *items, case="a", subject=None, limit=None, quoted=2.0, **opt
 
 def settle(ledger, grants, item, values='[["chol", 233]]', paid=2.0, state="settled", case="a"):
     header = header_of(ledger, case)
-    settlement = Settlement(
-        header.case, item, grants.mine[item], state, paid, "delivered", values
-    )
+    settlement = Settlement(header.case, item, grants.mine[item], state, paid, "delivered", values)
     return ledger.settle([settlement], hurry=True).result(timeout=10) == [True]
 
 
@@ -310,7 +308,8 @@ def test_a_wish_that_is_cancelled_before_it_is_written_is_not_granted(open_ledge
 
     async def cancel_one():
         blocker = asyncio.get_running_loop().run_in_executor(
-            None, lambda: ledger._writer.submit(lambda store: __import__("time").sleep(0.2)).result()
+            None,
+            lambda: ledger._writer.submit(lambda store: __import__("time").sleep(0.2)).result(),
         )
         await asyncio.sleep(0.05)
         wish = asyncio.create_task(ledger.intend(header_of(ledger), [Intent("blood", 2.0)]))

@@ -14,16 +14,26 @@ from thrifty.errors import DataError
 from thrifty.serve import (
     AsyncSource,
     Case,
-    NotFound,
-    Refused,
+    NotFoundError,
+    RefusedError,
     Runtime,
     Terms,
-    Unclear,
-    Unsent,
-    Unusable,
+    UnclearError,
+    UnsentError,
+    UnusableError,
 )
 
-FAILURES = (Unsent, Refused, NotFound, Unclear, Unusable, ValueError, "garbage", "part", "empty")
+FAILURES = (
+    UnsentError,
+    RefusedError,
+    NotFoundError,
+    UnclearError,
+    UnusableError,
+    ValueError,
+    "garbage",
+    "part",
+    "empty",
+)
 
 
 class Vendor(AsyncSource):
@@ -58,9 +68,9 @@ class Vendor(AsyncSource):
             self.charge(query, query.features)
             return dict.fromkeys(values)
         is_billed = {
-            Unsent: False,
-            Unclear: bool(self.rng.integers(2)),
-            Unusable: True,
+            UnsentError: False,
+            UnclearError: bool(self.rng.integers(2)),
+            UnusableError: True,
         }.get(kind, self.terms.bills_failures)
         if is_billed:
             self.charge(query, query.features)
@@ -136,6 +146,10 @@ def test_without_failures_and_at_the_prices_of_the_model_the_answer_is_that_of_t
     X = np.array([list(row.values())])
     assert receipt.answer == predictor.predict(X)[0]
     assert receipt.total == predictor.bill(X)[0]
-    assert np.isclose(receipt.spent, receipt.total + sum(
-        charge.paid for charge in receipt.charges if set(charge.features) <= set(receipt.unread)
-    ))
+    assert np.isclose(
+        receipt.spent,
+        receipt.total
+        + sum(
+            charge.paid for charge in receipt.charges if set(charge.features) <= set(receipt.unread)
+        ),
+    )

@@ -30,7 +30,7 @@ from thrifty.serve.ledger.records import (
     Settlement,
 )
 from thrifty.serve.ledger.rules import Request, abandon
-from thrifty.serve.ledger.store import ConnectionLost, Store
+from thrifty.serve.ledger.store import ConnectionLostError, Store
 from thrifty.serve.ledger.writer import Writer
 
 __all__ = ["Ledger"]
@@ -204,7 +204,7 @@ class Ledger:
                     if is_lost:
                         self._store.connect_reader()
                     return method(*arguments)
-                except ConnectionLost:
+                except ConnectionLostError:
                     if time.monotonic() + RETRY_PAUSE > give_up:
                         raise
                     is_lost = True

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from thrifty.bundle.endpoint import redact
 from thrifty.errors import LedgerError
 from thrifty.serve.ledger.records import CaseRecord, CaseRow, Entry, Header
-from thrifty.serve.ledger.store import ConnectionLost
+from thrifty.serve.ledger.store import ConnectionLostError
 from thrifty.serve.ledger.tables import (
     CASE_COLUMNS,
     ENTRY_COLUMNS,
@@ -187,14 +187,14 @@ class PostgresStore:
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
-        """Turn what the driver reports into a `LedgerError`, or `ConnectionLost`."""
+        """Turn what the driver reports into a `LedgerError`, or `ConnectionLostError`."""
         try:
             yield
         except self._native.DatabaseError as error:
             facts = error.args[0] if error.args and isinstance(error.args[0], dict) else {}
             code, text = facts.get("C", ""), facts.get("M", "")
             if code.startswith(TRANSIENT):
-                raise ConnectionLost(f"{self.shown}: {text}. Nothing was bought") from error
+                raise ConnectionLostError(f"{self.shown}: {text}. Nothing was bought") from error
             words = text
             if code == LOCKED:
                 words = f"another process has locked it for more than {self._busy:g} s"
@@ -203,7 +203,7 @@ class PostgresStore:
             raise LedgerError(f"{self.shown}: {words}. Nothing was bought") from error
         except (self._native.InterfaceError, OSError, struct.error, AttributeError) as error:
             # What the driver raises when the other side is gone; an attribute, as it has no socket.
-            raise ConnectionLost(
+            raise ConnectionLostError(
                 f"{self.shown}: no connection ({type(error).__name__}). Nothing was bought"
             ) from error
 
@@ -288,7 +288,7 @@ class PostgresStore:
 
     def rollback(self) -> None:
         """Undo the transaction, if there is still a connection."""
-        with contextlib.suppress(ConnectionLost), self._clear_errors():
+        with contextlib.suppress(ConnectionLostError), self._clear_errors():
             self._run("ROLLBACK")
 
     def find(self, case: str, subject: str | None, since: float) -> CaseRecord:

@@ -84,11 +84,11 @@ def grant(request: Request, entries: dict[str, Entry], now: float) -> tuple[Gran
             )
             mine[intent.item] = owner
     after = {**entries, **changed}
-    if request.limit is not None and mine:
-        if fsum([*(entry.charged for entry in after.values()), *request.besides]) > request.limit:
-            kept = [entry for entry in changed.values() if entry.state == "assumed"]
-            found = {**entries, **{entry.item: entry for entry in kept}}
-            return Grants(_asked(request, found), {}, over=True), kept
+    total = fsum([*(entry.charged for entry in after.values()), *request.besides])
+    if mine and request.limit is not None and total > request.limit:
+        kept = [entry for entry in changed.values() if entry.state == "assumed"]
+        found = {**entries, **{entry.item: entry for entry in kept}}
+        return Grants(_asked(request, found), {}, over=True), kept
     return Grants(_asked(request, after), mine), list(changed.values())
 
 

@@ -8,10 +8,10 @@ from typing import Protocol
 from thrifty.errors import LedgerError
 from thrifty.serve.ledger.records import CaseRecord, CaseRow, Entry, Header
 
-__all__ = ["ConnectionLost", "Store"]
+__all__ = ["ConnectionLostError", "Store"]
 
 
-class ConnectionLost(LedgerError):
+class ConnectionLostError(LedgerError):
     """The connection to the database broke; what was under way may or may not be written."""
 
 
@@ -19,8 +19,8 @@ class Store(Protocol):
     """A database with the tables of a ledger.
 
     It has two connections, one to write and one to read, each of which is used by one thread at a
-    time. Every method raises a `LedgerError` if the database fails, and `ConnectionLost` if it may
-    work after `connect`.
+    time. Every method raises a `LedgerError` if the database fails, and `ConnectionLostError` if it
+    may work after `connect`.
     """
 
     shown: str

@@ -18,7 +18,7 @@ from typing import Any
 from thrifty.errors import LedgerError
 from thrifty.serve.ledger.records import CaseRow, Entry, Settlement
 from thrifty.serve.ledger.rules import Request, grant, settle
-from thrifty.serve.ledger.store import ConnectionLost, Store
+from thrifty.serve.ledger.store import ConnectionLostError, Store
 
 __all__ = ["Task", "Writer"]
 
@@ -89,18 +89,26 @@ class Writer:
     def _run(self) -> None:
         while True:
             batch = self._next_batch()
-            if not batch:
-                if self._closed:
-                    return
-                continue
-            try:
-                results = self._write(batch)
-            except Exception as error:  # whatever a driver raises, those who wait must learn of it
+            if batch:
+                self._deliver(batch)
+            elif self._closed:
+                return
+
+    def _deliver(self, batch: list[_Job]) -> None:
+        """Write a batch and hand out the results."""
+        try:
+            results = self._write(batch)
+        except LedgerError as error:
+            for job in batch:
+                job.result.set_exception(error)
+        except Exception as error:  # a task that cannot be written: the others must not suffer
+            if len(batch) > 1:
                 for job in batch:
-                    if not isinstance(error, LedgerError):
-                        error = LedgerError(f"{self._store.shown}: {type(error).__name__}: {error}")
-                    job.result.set_exception(error)
-                continue
+                    self._deliver([job])
+                return
+            words = f"{self._store.shown}: {type(error).__name__}: {error}"
+            batch[0].result.set_exception(LedgerError(words))
+        else:
             for job, result in zip(batch, results, strict=True):
                 job.result.set_result(result)
 
@@ -130,7 +138,7 @@ class Writer:
         while True:
             try:
                 return self._transaction([job.task for job in batch])
-            except ConnectionLost:
+            except ConnectionLostError:
                 if time.monotonic() + pause > give_up:
                     raise
             while True:
@@ -139,7 +147,7 @@ class Writer:
                 try:
                     self._store.connect()
                     break
-                except ConnectionLost:
+                except ConnectionLostError:
                     if time.monotonic() + pause > give_up:
                         raise
 

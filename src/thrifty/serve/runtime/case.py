@@ -8,6 +8,7 @@ from typing import Any
 
 from thrifty.costs.money import as_float
 from thrifty.errors import DataError, raise_all
+from thrifty.serve.sources.values import is_unicode
 
 __all__ = ["Case"]
 
@@ -73,4 +74,4 @@ class Case:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
+    return isinstance(value, str) and bool(value) and is_unicode(value)

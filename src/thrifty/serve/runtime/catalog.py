@@ -74,7 +74,12 @@ class Catalog:
                 price = terms.price
                 if price is not None and not isinstance(price, float):
                     price = price[lot[0]]
-                item = terms.name if terms.sold == "together" else f"{terms.name}/{lot[0]}"
+                item = terms.name
+                if terms.sold == "each":
+                    label = str(lot[0])
+                    if not label.isprintable():  # a database may not hold it
+                        label = label.encode("unicode_escape").decode()
+                    item = f"{terms.name}/{label}"
                 indices = tuple(schema.index(feature) for feature in lot)
                 offer = Offer(item, source, lot, indices, price)
                 self.by_item[item] = offer

@@ -17,12 +17,12 @@ from thrifty.serve.runtime.catalog import Offer
 from thrifty.serve.runtime.receipt import Outcome
 from thrifty.serve.sources.base import (
     AsyncSource,
-    NotFound,
+    NotFoundError,
     Query,
-    Refused,
-    Unclear,
-    Unsent,
-    Unusable,
+    RefusedError,
+    UnclearError,
+    UnsentError,
+    UnusableError,
 )
 from thrifty.serve.sources.breaker import Breaker
 from thrifty.serve.sources.rows import Feature
@@ -127,28 +127,30 @@ async def _buy_lot(
                     breaker.asked()
                     raw = await order.source.fetch(query)
             if not isinstance(raw, Mapping):
-                raise Unusable(f"source {terms.name!r} returned no mapping of feature to value")
+                raise UnusableError(
+                    f"source {terms.name!r} returned no mapping of feature to value"
+                )
             breaker.succeeded()
             return _delivered(offers, raw, schema, terms.bills_failures, attempts)
         except TimeoutError as error:
             # Ours, or one that the source has raised: then nobody can tell either.
             failure: Exception = error
             if was_sent:
-                failure = Unclear(f"source {terms.name!r}: no answer in time")
+                failure = UnclearError(f"source {terms.name!r}: no answer in time")
             else:
-                failure = Unsent(f"source {terms.name!r}: too many requests at once")
+                failure = UnsentError(f"source {terms.name!r}: too many requests at once")
         except Exception as error:  # a source that is not ours may raise anything
             failure = error
-        if isinstance(failure, Unclear) and doubt is None:
+        if isinstance(failure, UnclearError) and doubt is None:
             doubt = failure
-        if isinstance(failure, NotFound):
+        if isinstance(failure, NotFoundError):
             breaker.succeeded()
         else:
             breaker.failed()
-        is_free = isinstance(failure, Unsent) or (
-            not isinstance(failure, Unclear | Unusable) and not terms.bills_failures
+        is_free = isinstance(failure, UnsentError) or (
+            not isinstance(failure, UnclearError | UnusableError) and not terms.bills_failures
         )
-        again = (is_free or terms.idempotent) and not isinstance(failure, NotFound)
+        again = (is_free or terms.idempotent) and not isinstance(failure, NotFoundError)
         if attempts > terms.retries or not again or loop.time() + pause >= give_up:
             return _failed(offers, doubt or failure, is_free, attempts)
         await asyncio.sleep(pause)
@@ -172,9 +174,7 @@ def _delivered(
         words = "; ".join(f"{f!r} {problems[f]}" for f in came if f in problems)
         if not came:
             state: State = "settled" if bills_failures else "void"
-            results[offer.item] = Result(
-                "failed", state, attempts=attempts, error="not delivered"
-            )
+            results[offer.item] = Result("failed", state, attempts=attempts, error="not delivered")
         else:
             outcome: Outcome = "delivered" if values else "invalid"
             results[offer.item] = Result(outcome, "settled", values, attempts, words)
@@ -185,12 +185,16 @@ def _failed(
     offers: Sequence[Offer], failure: Exception, is_free: bool, attempts: int
 ) -> dict[str, Result]:
     """Return what a failure means for each item."""
-    words = str(failure) if isinstance(failure, Refused | Unsent | Unclear | Unusable) else ""
+    words = (
+        str(failure)
+        if isinstance(failure, RefusedError | UnsentError | UnclearError | UnusableError)
+        else ""
+    )
     words = words or type(failure).__name__  # the text of another error may hold values
-    if isinstance(failure, Unusable):
+    if isinstance(failure, UnusableError):
         outcome: Outcome = "invalid"
         state: State = "settled"
-    elif isinstance(failure, Unclear):
+    elif isinstance(failure, UnclearError):
         outcome, state = "assumed", "assumed"
     else:
         outcome, state = "failed", "void" if is_free else "settled"

@@ -240,9 +240,8 @@ class CaseRun:
         lost = []
         for feature in features:
             offer = self._catalog.by_feature.get(feature)
-            if offer is None or offer.item in self._results:
-                lost.append(feature)
-            elif self._shared.breakers[offer.source.terms.name].is_open:
+            is_over = offer is None or offer.item in self._results
+            if offer is None or is_over or self._shared.breakers[offer.source.terms.name].is_open:
                 lost.append(feature)
             else:
                 offers[offer.item] = offer
@@ -264,7 +263,9 @@ class CaseRun:
             if grants is None:
                 return
             if grants.over:
-                self._account.paid |= {item: entry.charged for item, entry in grants.entries.items()}
+                self._account.paid |= {
+                    item: entry.charged for item, entry in grants.entries.items()
+                }
                 self._stop_at_cap()
                 return
             jobs = []
@@ -452,4 +453,3 @@ class CaseRun:
             skipped=walk.skipped,
             seconds=time.monotonic() - self._started,
         )
-

@@ -3,14 +3,14 @@
 A source is asked with a `Query` and returns values by feature. Its `Terms` say what it delivers and
 what that costs. How it fails matters, as a failure may have been paid for:
 
-- `Unsent`: the request never reached the source, so nothing was charged;
-- `Refused`: the source answered that it has no values; charged only if the terms say so.
-  `NotFound`, if that is no sign of trouble: it has none for this example;
-- `Unusable`: the source delivered something that cannot be read; it counts as paid;
-- `Unclear`: nobody can tell whether the request arrived (no answer in time, connection lost), so it
-  counts as paid.
+- `UnsentError`: the request never reached the source, so nothing was charged;
+- `RefusedError`: the source answered that it has no values; charged only if the terms say so.
+  `NotFoundError`, if that is no sign of trouble: it has none for this example;
+- `UnusableError`: the source delivered something that cannot be read; it counts as paid;
+- `UnclearError`: nobody can tell whether the request arrived (no answer in time, connection lost),
+  so it counts as paid.
 
-Any other error that a source raises counts as `Refused`.
+Any other error that a source raises counts as `RefusedError`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from thrifty.serve.sources.rows import Feature
 
 __all__ = [
     "AsyncSource",
-    "NotFound",
+    "NotFoundError",
     "Query",
-    "Refused",
+    "RefusedError",
     "Sold",
     "Terms",
-    "Unclear",
-    "Unsent",
-    "Unusable",
+    "UnclearError",
+    "UnsentError",
+    "UnusableError",
 ]
 
 Sold = Literal["each", "together"]
@@ -210,34 +210,34 @@ class AsyncSource(ABC):
 
         Raises
         ------
-        Unsent, Refused, Unusable or Unclear
-            If there are no values. Any other error counts as `Refused`.
+        UnsentError, RefusedError, UnusableError or UnclearError
+            If there are no values. Any other error counts as `RefusedError`.
         """
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027 -- most sources hold nothing
         """Free what the source holds, such as connections."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.terms.name!r}, {len(self.terms.features)} features)"
 
 
-class Unsent(SourceError):
+class UnsentError(SourceError):
     """The request never reached the source: nothing was charged."""
 
 
-class Refused(SourceError):
+class RefusedError(SourceError):
     """The source answered that it has no values; charged only if its terms say so."""
 
 
-class NotFound(Refused):
+class NotFoundError(RefusedError):
     """The source works, and has no values for this example: no reason to leave it alone."""
 
 
-class Unusable(SourceError):
+class UnusableError(SourceError):
     """The source delivered something that cannot be read: it counts as paid."""
 
 
-class Unclear(SourceError):
+class UnclearError(SourceError):
     """Nobody can tell whether the request was answered and charged: it counts as paid."""
 
 

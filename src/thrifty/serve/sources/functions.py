@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from thrifty.serve.sources.base import AsyncSource, Query, Terms, Unusable
+from thrifty.serve.sources.base import AsyncSource, Query, Terms, UnusableError
 from thrifty.serve.sources.rows import Feature, Source
 from thrifty.serve.sources.threads import in_thread
 
@@ -57,7 +57,7 @@ class FunctionSource(AsyncSource):
         if isinstance(result, Mapping):
             return result
         if len(self.terms.features) > 1:
-            raise Unusable(f"source {self.terms.name!r}: return a mapping of feature to value")
+            raise UnusableError(f"source {self.terms.name!r}: return a mapping of feature to value")
         return {self.terms.features[0]: result}
 
 

@@ -9,7 +9,15 @@ from urllib.error import HTTPError, URLError
 from thrifty.bundle import Predictor
 from thrifty.errors import DataError
 from thrifty.serve.calls import ModelCall
-from thrifty.serve.sources.base import AsyncSource, Query, Refused, Terms, Unclear, Unsent, Unusable
+from thrifty.serve.sources.base import (
+    AsyncSource,
+    Query,
+    RefusedError,
+    Terms,
+    UnclearError,
+    UnsentError,
+    UnusableError,
+)
 from thrifty.serve.sources.rows import Feature
 from thrifty.serve.sources.threads import in_thread
 
@@ -46,15 +54,17 @@ class ModelSource(AsyncSource):
         """Make the call with the values of the example so far."""
         lacking = [name for name in self._call.needs if name not in query.values]
         if lacking:
-            raise Unsent(f"call {self.terms.name!r}: it needs {', '.join(map(repr, lacking))}")
+            raise UnsentError(f"call {self.terms.name!r}: it needs {', '.join(map(repr, lacking))}")
         try:
             return await in_thread(self._call.results, query.values)
         except HTTPError as error:
-            raise Refused(f"call {self.terms.name!r}: status {error.code}") from None
+            raise RefusedError(f"call {self.terms.name!r}: status {error.code}") from None
         except URLError as error:
-            failure = Unsent if isinstance(error.reason, ConnectionRefusedError) else Unclear
+            failure = (
+                UnsentError if isinstance(error.reason, ConnectionRefusedError) else UnclearError
+            )
             raise failure(f"call {self.terms.name!r}: no connection") from None
         except OSError as error:
-            raise Unclear(f"call {self.terms.name!r}: {type(error).__name__}") from None
+            raise UnclearError(f"call {self.terms.name!r}: {type(error).__name__}") from None
         except ValueError:
-            raise Unusable(f"call {self.terms.name!r}: it returned no probabilities") from None
+            raise UnusableError(f"call {self.terms.name!r}: it returned no probabilities") from None

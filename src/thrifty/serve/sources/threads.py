@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -35,10 +36,8 @@ async def in_thread(function: Callable[..., T], *arguments: Any) -> T:
             result = function(*arguments)
         except BaseException as raised:
             error = raised
-        try:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
             loop.call_soon_threadsafe(finish, result, error)
-        except RuntimeError:  # the loop is closed: nobody waits
-            pass
 
     threading.Thread(target=run, name="thrifty-source", daemon=True).start()
     return await future

@@ -16,7 +16,7 @@ from thrifty.bundle.columns import is_missing, to_number
 from thrifty.errors import DataError
 from thrifty.serve.sources.rows import Feature
 
-__all__ = ["check_values", "dump_values", "load_values"]
+__all__ = ["check_values", "dump_values", "is_unicode", "load_values"]
 
 MAX_TEXT = 10_000
 
@@ -52,6 +52,8 @@ def check_values(
             problems[feature] = f"{reprlib.repr(value)} is neither number nor text"
         elif isinstance(value, str) and len(value) > MAX_TEXT:
             problems[feature] = f"a text of {len(value)} characters is too long"
+        elif isinstance(value, str) and not is_unicode(value):
+            problems[feature] = "a text with half a character (a lone surrogate)"
         elif schema.columns[schema.index(feature)].categories is not None:
             good[feature] = value
         else:
@@ -65,6 +67,15 @@ def check_values(
             else:
                 problems[feature] = f"{reprlib.repr(value)} is not a finite number"
     return good, problems
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether a text can be stored: JSON may hold half a character, a file cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def dump_values(values: Mapping[Feature, Any]) -> str:
