@@ -173,6 +173,10 @@ class Ledger:
         """
         return self._writer.submit(tuple(settlements), hurry)
 
+    def flush(self) -> Future[None]:
+        """Write all that waits; the future is done when it survives a crash."""
+        return self._writer.submit(lambda store: None)
+
     async def wait(self, case: str, items: Sequence[str]) -> dict[str, Entry]:
         """Wait until none of some items is an intent of a living owner; return their entries."""
         pause = 0.002

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import hashlib
 import threading
@@ -12,7 +13,7 @@ from typing import Any, Self
 
 from thrifty.bundle import Predictor
 from thrifty.bundle.file import pack
-from thrifty.errors import DataError
+from thrifty.errors import DataError, LedgerError
 from thrifty.serve.ledger import Ledger
 from thrifty.serve.ledger.none import NoLedger
 from thrifty.serve.runtime.case import Case
@@ -152,32 +153,46 @@ class Runtime:
         return sum(len(shared.tasks) for shared in list(self._loops.values()))
 
     async def aclose(self) -> None:
-        """Wait until all purchases under way are settled, then close the sources."""
+        """Wait until all purchases under way are settled, then close the sources.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger cannot record the last settlements; the purchases stay open there.
+        """
         shared = self._shared()
-        while shared.tasks:
-            await asyncio.wait(set(shared.tasks))
-        for source in self.sources:
-            await source.close()
+        try:
+            while shared.tasks:
+                await asyncio.wait(set(shared.tasks))
+            await asyncio.wrap_future(shared.ledger.flush())
+        finally:
+            for source in self.sources:
+                await source.close()
 
     def close(self) -> None:
         """Close a runtime whose `answer` was used; see `aclose`."""
         with self._lock:
             thread, self._thread = self._thread, None
         if thread is not None:
-            thread.run(self.aclose())
-            thread.stop()
+            try:
+                thread.run(self.aclose())
+            finally:
+                thread.stop()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
+    async def __aexit__(self, kind: object, *_: object) -> None:
+        # The error that ends the block tells more than that of the ledger on closing.
+        with contextlib.suppress(*([] if kind is None else [LedgerError])):
+            await self.aclose()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        with contextlib.suppress(*([] if kind is None else [LedgerError])):
+            self.close()
 
     def __repr__(self) -> str:
         return f"Runtime({self.predictor!r}, {len(self.sources)} sources)"
