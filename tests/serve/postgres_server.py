@@ -49,13 +49,17 @@ class PostgresServer:
         return f"postgresql://thrifty@/{database}?host={self.folder}"
 
     def start(self) -> None:
-        command = [self._binaries / "postgres", "-D", self.folder / "data", "-k", self.folder,
-                   "-clisten_addresses=", *self._settings]  # fmt: skip
+        # After a crash it would sync every file of the folder by itself, which takes seconds.
+        command = [
+            self._binaries / "postgres", "-D", self.folder / "data", "-k", self.folder,
+            "-clisten_addresses=", "-crecovery_init_sync_method=syncfs", *self._settings,
+        ]  # fmt: skip
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 command, stdout=log, stderr=log, cwd=self.folder, **self._as_owner
             )
-        ready = [self._binaries / "pg_isready", "-q", "-h", self.folder, "-d", "postgres"]
+        ready = [self._binaries / "pg_isready", "-q", "-h", self.folder, "-d", "postgres",
+                 "-U", "thrifty"]  # fmt: skip
         for _ in range(600):
             if subprocess.run(ready).returncode == 0:
                 return
@@ -72,14 +76,21 @@ class PostgresServer:
                 os.kill(pid, signal.SIGKILL)
         self._process.wait()
         # The next server refuses to start while the shared memory of this one is in use.
-        for pid in pids[1:]:
-            while Path(f"/proc/{pid}").exists():
-                time.sleep(0.005)
+        while any(map(_is_alive, pids[1:])):
+            time.sleep(0.005)
 
     def stop(self) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
             self._process.wait(timeout=30)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"  # one that nobody has waited for yet
 
 
 def _exists(name: str) -> bool:

@@ -30,14 +30,14 @@ from thrifty.serve.ledger.records import (
     Settlement,
 )
 from thrifty.serve.ledger.rules import Request, abandon
-from thrifty.serve.ledger.store import ConnectionLostError, Store
+from thrifty.serve.ledger.store import Store, keep_trying
 from thrifty.serve.ledger.writer import Writer
 
 __all__ = ["Ledger"]
 
 DELAY, PATIENCE, BUSY = 0.01, 5.0, 5.0
 DAY = 86_400.0
-RETRY_PAUSE, PAGE_SIZE = 0.1, 500
+PAGE_SIZE = 500
 
 
 class Ledger:
@@ -78,8 +78,9 @@ class Ledger:
     ) -> None:
         self._store, self._clock, self._hash = store, clock, KeyedHash(key)
         try:
-            store.connect(self._hash("check"))
-            store.connect_reader()
+            check = self._hash("check")
+            keep_trying(lambda: store.connect(check), lambda: None, patience)
+            keep_trying(store.connect_reader, lambda: None, patience)
         except BaseException:
             store.close()
             raise
@@ -201,18 +202,8 @@ class Ledger:
         """Read in the reader's thread; after a lost connection, read again."""
 
         def read() -> Any:
-            give_up = time.monotonic() + self._patience
-            is_lost = False
-            while True:
-                try:
-                    if is_lost:
-                        self._store.connect_reader()
-                    return method(*arguments)
-                except ConnectionLostError:
-                    if time.monotonic() + RETRY_PAUSE > give_up:
-                        raise
-                    is_lost = True
-                    time.sleep(RETRY_PAUSE)
+            store = self._store
+            return keep_trying(lambda: method(*arguments), store.connect_reader, self._patience)
 
         try:
             return self._reader.submit(read)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Protocol
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol, TypeVar
 
 from thrifty.errors import LedgerError
 from thrifty.serve.ledger.records import CaseRecord, CaseRow, Entry, Header
 
-__all__ = ["ConnectionLostError", "Store"]
+__all__ = ["ConnectionLostError", "Store", "keep_trying"]
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
+T = TypeVar("T")
 
 
 class ConnectionLostError(LedgerError):
@@ -81,3 +85,25 @@ class Store(Protocol):
 
     def state(self, name: str) -> tuple[int, str] | None:
         """Return version and body of a named text."""
+
+
+def keep_trying(action: Callable[[], T], reconnect: Callable[[], None], patience: float) -> T:
+    """Do something with a database; after a lost connection, reconnect and do it again.
+
+    Raises
+    ------
+    ConnectionLostError
+        If it does not work within `patience` seconds.
+    """
+    give_up, pause, is_lost = time.monotonic() + patience, FIRST_PAUSE, False
+    while True:
+        try:
+            if is_lost:
+                reconnect()
+            return action()
+        except ConnectionLostError:
+            if time.monotonic() + pause > give_up:
+                raise
+        is_lost = True
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)

@@ -18,7 +18,7 @@ from typing import Any
 from thrifty.errors import LedgerError
 from thrifty.serve.ledger.records import CaseRow, Entry, Settlement
 from thrifty.serve.ledger.rules import Request, grant, settle
-from thrifty.serve.ledger.store import ConnectionLostError, Store
+from thrifty.serve.ledger.store import Store, keep_trying
 
 __all__ = ["Task", "Writer"]
 
@@ -26,7 +26,6 @@ Task = Request | tuple[Settlement, ...] | CaseRow | Callable[[Store], Any]
 """Something to write: intents, settlements, the end of a case, or any change in its own right."""
 
 MAX_BATCH = 512
-FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
 
 
 @dataclass(slots=True)
@@ -133,23 +132,8 @@ class Writer:
 
         Writing twice what was written already changes nothing: a request has its own owner.
         """
-        give_up = time.monotonic() + self._patience
-        pause = FIRST_PAUSE
-        while True:
-            try:
-                return self._transaction([job.task for job in batch])
-            except ConnectionLostError:
-                if time.monotonic() + pause > give_up:
-                    raise
-            while True:
-                time.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
-                try:
-                    self._store.connect()
-                    break
-                except ConnectionLostError:
-                    if time.monotonic() + pause > give_up:
-                        raise
+        tasks = [job.task for job in batch]
+        return keep_trying(lambda: self._transaction(tasks), self._store.connect, self._patience)
 
     def _transaction(self, tasks: list[Task]) -> list[Any]:
         now = self._clock()
