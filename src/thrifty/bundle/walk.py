@@ -7,7 +7,7 @@ dictionaries; names, answers, reasons and receipts are computed when they are re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["NamedWalk", "Standing"]
 
 # Why a caller may stop a walk.
-STOPS = ("stopped", "cap", "budget", "source_failed")
+STOPS = ("stopped", "cap", "budget", "deadline", "source_failed")
 # The value of a column that stands for a call of a model in the file: one call.
 CALLED = 1
 
@@ -63,6 +63,8 @@ class NamedWalk:
     cap : float, optional
         Calls that the predictor makes itself are made only if the bill stays within the cap;
         otherwise the walk stops there.
+    allows : function of a walk and a list of features, optional
+        Whether the cap allows a call; by default, if the bill stays within it.
 
     Notes
     -----
@@ -105,9 +107,11 @@ class NamedWalk:
         predictor: Predictor,
         known: Mapping[Any, Any] | None = None,
         cap: float | None = None,
+        allows: Callable[[NamedWalk, list[str | int]], bool] | None = None,
     ) -> None:
         self._predictor = predictor
         self._cap, self._caller = cap, predictor.caller
+        self._allows = allows or (lambda walk, names: walk.largest_bill(names) <= (cap or 0.0))
         self._schema = predictor.schema
         self._calls = self._schema.calls  # columns that are bought by calls made from here
         if self._caller is not None:
@@ -205,7 +209,7 @@ class NamedWalk:
         ----------
         reason : str, optional
             Why, in words; by default what the code means.
-        code : {"stopped", "cap", "budget", "source_failed"}
+        code : {"stopped", "cap", "budget", "deadline", "source_failed"}
             Why, as `Receipt.stopped` says it.
         """
         if code not in STOPS:
@@ -303,15 +307,21 @@ class NamedWalk:
         All values passed so far count, and the evaluations: the most that the values can lead to.
         """
         new = [self._schema.index(feature) for feature in features]
-        evaluations: int | None = self._walk.evaluations
-        if self._prices.evaluation:
-            evaluations = self._walk.evaluations_after(new)
-            if evaluations is None:
-                evaluations = self._predictor.model.most_evaluations
+        evaluations = self._most_evaluations(new)
         bought = frozenset([*self._paid, *new])
         if self._prices.structure is not None:
             bought |= self._prices.structure.closure(bought, self._free)
         return self._bill(bought, evaluations, along=False)
+
+    def largest_evaluation(self, features: Collection[str | int] = ()) -> float:
+        """Return the most that evaluations cost once these features are told or skipped."""
+        new = [self._schema.index(feature) for feature in features]
+        return self._prices.evaluation * self._most_evaluations(new)
+
+    @property
+    def evaluation(self) -> float:
+        """Price of the evaluations made so far."""
+        return self._prices.evaluation * self._walk.evaluations
 
     @property
     def told(self) -> dict[str | int, Any]:
@@ -434,7 +444,7 @@ class NamedWalk:
         """Buy the calls that the model asks for now, as far as they can be made from here."""
         while self._calls and (wanted := self._walk.asks) and self._calls.issuperset(wanted):
             names = [self._schema.names[j] for j in wanted]
-            if self._cap is not None and self.largest_bill(names) > self._cap:
+            if self._cap is not None and not self._allows(self, names):
                 self.stop(f"cap of {money(self._cap, self._prices.unit)} reached", code="cap")
                 return
             values: dict[int, Any] = dict.fromkeys(wanted, CALLED)
@@ -476,6 +486,13 @@ class NamedWalk:
         """
         n = self._walk.evaluations if evaluations is None else evaluations
         return self._prices.total(features, n, along=along)
+
+    def _most_evaluations(self, features: Collection[int]) -> int:
+        """Return the most evaluations made once these features have a value."""
+        if not self._prices.evaluation:
+            return self._walk.evaluations
+        most = self._walk.evaluations_after(features)
+        return self._predictor.model.most_evaluations if most is None else most
 
     def _by_name(self, indices: Any) -> dict[str | int, Any]:
         """Return raw values by name, in the order in which they arrived."""

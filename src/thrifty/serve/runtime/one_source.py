@@ -10,7 +10,7 @@ from typing import Any
 from thrifty.bundle import NamedWalk, Predictor, Receipt
 from thrifty.costs.money import as_float, money
 from thrifty.errors import DataError, SourceError
-from thrifty.serve.sources import Feature, Source, fetch
+from thrifty.serve.sources.rows import Feature, Source, fetch
 
 __all__ = ["answer"]
 
