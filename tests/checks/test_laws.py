@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 import thrifty
-from thrifty.checks import Case, LawError, check_laws, laws
+from thrifty.checks import LawError, check_laws, laws
 from thrifty.learn.ladder.effort import EFFORTS, RungSettings
 from thrifty.learn.ladder.parts import BoostedTrees
+
+pytestmark = pytest.mark.usefixtures("fitted_once")
 
 # Set for every estimator that has the parameter.
 SMALL = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5, "random_state": 0}
@@ -108,24 +110,6 @@ def small_ladders(monkeypatch: pytest.MonkeyPatch) -> None:
     few_trees = BoostedTrees(8, learning_rate=0.3, max_leaves=7, min_samples_leaf=5, max_depth=3)
     monkeypatch.setattr(BoostedTrees, "suited_to", lambda rows, is_top=True: few_trees)
     monkeypatch.setitem(EFFORTS, "balanced", RungSettings(4, n_trees=6, n_top_trees=9, repeats=1))
-
-
-FITTED: dict[tuple[Case, Any], Any] = {}
-
-
-@pytest.fixture(autouse=True)
-def fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fit an estimator once to a case, not once for every law: laws only read what was fitted."""
-    fit = Case.fit
-
-    def fit_once(case: Case, estimator: Any, **parameters: Any) -> Any:
-        if parameters:
-            return fit(case, estimator, **parameters)
-        if (case, estimator) not in FITTED:
-            FITTED[case, estimator] = fit(case, estimator)
-        return FITTED[case, estimator]
-
-    monkeypatch.setattr(Case, "fit", fit_once)
 
 
 def public_estimators() -> list[type]:
