@@ -1,4 +1,4 @@
-"""What all tests share: reproducible Hypothesis, no display, and a fresh interpreter."""
+"""What all tests share: reproducible Hypothesis, no display, and fixtures for all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,3 +41,23 @@ def modules_after() -> Modules:
         return {row.rsplit("|", 1)[1].strip() for row in rows}
 
     return run
+
+
+FITTED: dict[tuple[object, object], Any] = {}
+
+
+@pytest.fixture
+def fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit an estimator once to a case, not once for every law: laws only read what was fitted."""
+    from thrifty.checks import Case
+
+    fit = Case.fit
+
+    def fit_once(case: Case, estimator: Any, **parameters: Any) -> Any:
+        if parameters:
+            return fit(case, estimator, **parameters)
+        if (case, estimator) not in FITTED:
+            FITTED[case, estimator] = fit(case, estimator)
+        return FITTED[case, estimator]
+
+    monkeypatch.setattr(Case, "fit", fit_once)
