@@ -1,0 +1,81 @@
+"""Limits of one case: processor time and memory."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+try:
+    import resource
+except ImportError:  # on Windows
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["MAX_BYTES", "MAX_SECONDS", "LimitError", "limited"]
+
+MAX_SECONDS = 2.0
+MAX_BYTES = 300 * 2**20
+# A case that goes on for longer is interrupted.
+INTERRUPT_SECONDS = 5.0
+
+
+class LimitError(BaseException):
+    """A case took too much time or memory; no reader catches it."""
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """Raise a `LimitError` if what runs in this context takes too much.
+
+    Only the main thread can be interrupted, where the system has timers; elsewhere the error comes
+    when the case ends.
+    """
+    start, peak = time.process_time(), _peak_bytes()
+    old = _set_timer()
+    try:
+        yield
+    finally:
+        if old is not None:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+            signal.signal(signal.SIGVTALRM, old)
+    seconds, more = time.process_time() - start, _peak_bytes() - peak
+    if more > MAX_BYTES // 8:
+        _forget_peak()  # or it would hide the next case that takes as much
+    if more > MAX_BYTES:
+        raise LimitError(f"{more >> 20} MB")
+    if seconds > MAX_SECONDS:
+        raise LimitError(f"{seconds:.1f} s of processor time")
+
+
+def _set_timer() -> Any:
+    """Start the timer of a case; return the handler to restore, or None if there is no timer."""
+
+    def interrupt(*_: Any) -> None:
+        raise LimitError(f"more than {INTERRUPT_SECONDS} s of processor time")
+
+    try:
+        old = signal.signal(signal.SIGVTALRM, interrupt)
+    except (AttributeError, ValueError):  # another system, or another thread
+        return None
+    signal.setitimer(signal.ITIMER_VIRTUAL, INTERRUPT_SECONDS)
+    return old
+
+
+def _peak_bytes() -> int:
+    """Return the most memory that the process has had so far."""
+    if resource is None:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _forget_peak() -> None:
+    """Let the peak start again from the present size, where the system can do it."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        pass
