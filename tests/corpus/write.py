@@ -308,8 +308,6 @@ def write_resume(expected: dict[str, Any]) -> None:
 
 def write_adopted(expected: dict[str, Any]) -> None:
     """Write models of LightGBM, and keep one of XGBoost, which is not installed here."""
-    import lightgbm
-
     path = HERE / "xgboost_categories.json"
     if not path.exists():
         source = HERE.parent / "learn" / "adopt" / "models" / "categories.json"
@@ -336,6 +334,8 @@ def write_adopted(expected: dict[str, Any]) -> None:
         path = HERE / f"{name}.txt"
         if path.exists():
             continue
+        import lightgbm
+
         table = frame.copy()
         if name == "lightgbm_classes":
             table["town"] = draw_table(200, 12)["town"].astype("category")

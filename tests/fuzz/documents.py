@@ -24,6 +24,7 @@ from fuzz.zips import propose_quirk, write_zip
 from thrifty.bundle.archive import array_entry, pack_array, seal
 
 __all__ = [
+    "ArraysFile",
     "CsvFile",
     "CurveFile",
     "Format",
@@ -32,6 +33,7 @@ __all__ = [
     "ModelFile",
     "TomlFile",
     "WordsFile",
+    "members_of",
     "propose_damage",
 ]
 
@@ -61,7 +63,7 @@ class ModelFile:
     suffix = ".thrifty"
 
     def split(self, data: bytes) -> Any:
-        members = _members(data)
+        members = members_of(data)
         header = json.loads(members["header.json"])
         arrays = {name: _array(members[f"arrays/{name}.npy"]) for name in header.pop("arrays")}
         return {"header": header, "arrays": arrays}
@@ -87,7 +89,7 @@ class CurveFile:
     suffix = ".curve"
 
     def split(self, data: bytes) -> Any:
-        members = _members(data)
+        members = members_of(data)
         figures = json.loads(members["curve.json"])
         arrays = {name: _array(members[f"{name}.npy"]) for name in figures.pop("arrays")}
         shared = {
@@ -207,6 +209,21 @@ class TomlFile:
         return _damaged(text.encode("utf-8", "surrogatepass"), document.get("damage"))
 
 
+class ArraysFile:
+    """Arrays by name, in NumPy's own format: what a fitted tree of scikit-learn consists of."""
+
+    suffix = ".npz"
+
+    def split(self, data: bytes) -> Any:
+        with np.load(io.BytesIO(data)) as found:
+            return {"arrays": dict(found)}
+
+    def join(self, document: Any) -> bytes:
+        buffer = io.BytesIO()
+        np.savez(buffer, **_arrays(document.get("arrays")))
+        return buffer.getvalue()
+
+
 def propose_damage(document: Any, file_format: Format, random: Random) -> Edit:
     """Draw an edit of the bytes or of the archive, where a format has one."""
     how = random.random()
@@ -242,7 +259,8 @@ def _damaged(data: bytes, damage: Any) -> bytes:
     return data
 
 
-def _members(data: bytes) -> dict[str, bytes]:
+def members_of(data: bytes) -> dict[str, bytes]:
+    """Return the members of a zip."""
     with zipfile.ZipFile(io.BytesIO(data)) as zipped:
         return {name: zipped.read(name) for name in zipped.namelist()}
 

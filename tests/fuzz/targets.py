@@ -6,6 +6,7 @@ Only reading is traced. Anything else that either raises is an escape.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import warnings
@@ -16,11 +17,12 @@ from typing import Any
 
 import numpy as np
 from click.testing import CliRunner
+from sklearn.tree import DecisionTreeClassifier
 
 from fuzz import documents
 from fuzz.laws import BrokenLawError, check_predictor, check_text, require, table_of
 from thrifty import OnlineGate, Prices, load
-from thrifty.bundle import describe
+from thrifty.bundle import Predictor, Schema, describe
 from thrifty.bundle.endpoint import Endpoint
 from thrifty.cli.cost_files import read_costs_file
 from thrifty.cli.group import main as command_line
@@ -28,6 +30,7 @@ from thrifty.cli.tables import read_table, read_training_table
 from thrifty.errors import ThriftyError
 from thrifty.frontier.jobs import ResumeFolder, digest_of_settings
 from thrifty.learn.adopt import adopt
+from thrifty.learn.adopt.trees import SourceTree, freeze
 from thrifty.serve import ASK, answer, calls
 
 __all__ = ["CORPUS", "TARGETS", "Target"]
@@ -300,6 +303,47 @@ def use_source(results: Any) -> None:
 # --- models of other libraries -----------------------------------------------
 
 
+TREE = {
+    "left": np.int64, "right": np.int64, "feature": np.int64, "threshold": np.float64,
+    "missing_left": np.bool_, "values": np.float64,
+}  # fmt: skip
+
+
+def fitted_trees() -> list[bytes]:
+    """Fit tiny trees of scikit-learn and return their arrays.
+
+    Their arrays, as a damaged estimator would crash scikit-learn itself.
+    """
+    X = np.random.default_rng(0).normal(size=(60, 3)).round(2)
+    X[::9, 1] = np.nan
+    seeds = []
+    for y in (np.digitize(X[:, 0], [-0.5, 0.5]), X[:, 0] > 0):
+        tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y).tree_
+        arrays = (
+            tree.children_left, tree.children_right, tree.feature, tree.threshold,
+            tree.missing_go_to_left != 0, tree.value[:, 0, :],
+        )  # fmt: skip
+        buffer = io.BytesIO()
+        np.savez(buffer, **dict(zip(TREE, arrays, strict=True)))
+        seeds.append(buffer.getvalue())
+    return seeds
+
+
+def adopt_tree(path: Path) -> Predictor:
+    """Freeze a tree of these arrays, if they are of the types that scikit-learn has."""
+    with np.load(path) as found:
+        arrays = dict(found)
+    size = len(arrays["left"]) if np.ndim(arrays.get("left")) else 0
+    for name, dtype in TREE.items():
+        array = arrays.get(name)
+        shape = (size, *array.shape[1:2]) if array is not None and name == "values" else (size,)
+        if array is None or array.dtype != dtype or array.shape != shape or not size:
+            raise ThriftyError("these are not the arrays of a tree")
+    n_classes = arrays["values"].shape[-1]
+    forest = freeze([SourceTree(**arrays)], np.zeros(n_classes), "mean", 3)
+    return Predictor(forest, Schema.of(np.zeros((1, 3))), Prices([1, 2, 4]).bind(3), range(n_classes))
+
+
 def make_targets() -> list[Target]:
     """Return all targets."""
     models = read_all("*.thrifty")
@@ -319,6 +363,7 @@ def make_targets() -> list[Target]:
         Target("manifests", documents.JsonFile(), read_all("resume/*.json"), read_manifest, ignore, 1),
         Target("LightGBM", documents.WordsFile(), read_all("lightgbm*"), adopt, check_predictor, 3),
         Target("XGBoost", documents.JsonFile(), read_all("xgboost*"), adopt, check_predictor, 3),
+        Target("scikit-learn", documents.ArraysFile(), fitted_trees(), adopt_tree, check_predictor, 1),
         Target("prices CSV", documents.CsvFile(), read_all("prices.csv"), read_prices, use_prices, 1),
         Target("prices TOML", documents.TomlFile(), read_all("prices.toml"), read_prices, use_prices, 1),
         Target("costs CSV", documents.CsvFile(), read_all("costs.csv"), read_costs, use_costs, 1),
