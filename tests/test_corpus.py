@@ -31,7 +31,9 @@ CORPUS = Path(__file__).parent / "corpus"
 EXPECTED = json.loads((CORPUS / "expected.json").read_text())
 REFUSED = json.loads((CORPUS / "refused" / "expected.json").read_text())
 MODELS = sorted(path.stem for path in CORPUS.glob("*.thrifty"))
-ADOPTED = sorted(path.name for pattern in ("lightgbm*", "xgboost*") for path in CORPUS.glob(pattern))
+ADOPTED = sorted(
+    path.name for pattern in ("lightgbm*", "xgboost*") for path in CORPUS.glob(pattern)
+)
 # Bytes of all files but the two scripts.
 MAX_SIZE = 420_000
 
@@ -175,7 +177,9 @@ def test_the_folder_of_refused_files_is_what_is_expected_of_it():
 
 
 def test_the_corpus_is_small():
-    files = [path for path in CORPUS.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")]
+    files = [
+        path for path in CORPUS.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")
+    ]
     assert sum(path.stat().st_size for path in files) < MAX_SIZE
 
 

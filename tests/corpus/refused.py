@@ -89,8 +89,12 @@ def models() -> Iterator[Refused]:
     yield changed("cycle", "cycle", Edit((*header, "prices", "requires"), INSERT, [[0, 1], [1, 0]]))
     yield changed("same_class", "distinct", Edit((*header, "classes", "labels", 1), SET, "no"))
     yield changed("no_type", "type", Edit((*header, "classes", "type"), SET, None))
-    yield changed("third_class", "3 are needed", Edit((*header, "classes", "labels", 2), INSERT, "maybe"))
-    yield changed("same_column", "twice", Edit((*header, "schema", "columns", 1, "name"), SET, "age"))
+    yield changed(
+        "third_class", "3 are needed", Edit((*header, "classes", "labels", 2), INSERT, "maybe")
+    )
+    yield changed(
+        "same_column", "twice", Edit((*header, "schema", "columns", 1, "name"), SET, "age")
+    )
     yield changed("width", "4 columns", Edit((*header, "model", "n_features"), SET, 4))
     yield changed("object", "needs", Edit(("lie",), SET, ("needs", "dtype", "|O")))
     yield changed("huge_shape", "needs", Edit(("lie",), SET, ("needs", "shape", [2**40])))
@@ -104,7 +108,11 @@ def models() -> Iterator[Refused]:
     ends = Edit(("arrays", "evidence.ends"), INSERT, np.zeros((2, 2)))
     yield changed("evidence", "evidence", ends)
     nodes = stump["arrays"]["nodes"]
-    for name, field, value in (("loop", "child", 0), ("outside", "child", 9), ("feature", "feature", 2)):
+    for name, field, value in (
+        ("loop", "child", 0),
+        ("outside", "child", 9),
+        ("feature", "feature", 2),
+    ):
         other = nodes.copy()
         other[field][0] = value
         yield changed(name, "forest", Edit(("arrays", "nodes"), SET, other), base=stump)

@@ -78,7 +78,10 @@ def value_of(frame: pd.DataFrame) -> np.ndarray:
     """Return a target that depends on most columns."""
     filled = frame["weight"].fillna(0.0)
     return (
-        frame["size"] + filled * (frame["grade"] == "high") + frame["scan"] * 0.7 + frame["count"] / 3
+        frame["size"]
+        + filled * (frame["grade"] == "high")
+        + frame["scan"] * 0.7
+        + frame["count"] / 3
     ).to_numpy()
 
 
@@ -86,7 +89,9 @@ def clinic() -> Predictor:
     """Structure of prices, a second currency, `other`, a decision, evidence; classes are whole."""
     frame = draw_table(300, 1)
     y = np.digitize(value_of(frame), [0.2, 1.2])
-    fitted = GreedyMiserClassifier(CLINIC, n_estimators=6, max_depth=3, random_state=0).fit(frame, y)
+    fitted = GreedyMiserClassifier(CLINIC, n_estimators=6, max_depth=3, random_state=0).fit(
+        frame, y
+    )
     predictor = fitted.predictor_
     schema = Schema(
         tuple(
@@ -109,9 +114,7 @@ def values_with_evidence() -> Predictor:
     X = np.random.default_rng(3).normal(size=(300, 3)).round(3)
     y = X[:, 0] + 0.5 * X[:, 1] ** 2
     predictor = GreedyMiserRegressor([1, 2, 4], n_estimators=6, max_depth=2).fit(X, y).predictor_
-    return predictor.replace(
-        evidence=Evidence.of(y, None, predictor.predict(X), predictor.bill(X))
-    )
+    return predictor.replace(evidence=Evidence.of(y, None, predictor.predict(X), predictor.bill(X)))
 
 
 def votes() -> Predictor:
@@ -215,7 +218,9 @@ MODELS: dict[str, Callable[[], Predictor]] = {
 def expected_of(predictor: Predictor, table: Any) -> dict[str, Any]:
     """Return what a predictor answers for a table, with the table."""
     found = {
-        **({"rows": table.tolist()} if isinstance(table, np.ndarray) else {"columns": plain(table)}),
+        **(
+            {"rows": table.tolist()} if isinstance(table, np.ndarray) else {"columns": plain(table)}
+        ),
         "kinds": sorted(kinds_of(predictor.model.kind, predictor.model.state()[0])),
         "predict": predictor.predict(table).tolist(),
         "used": predictor.used(table).astype(int).tolist(),
@@ -313,7 +318,10 @@ def write_adopted(expected: dict[str, Any]) -> None:
         source = HERE.parent / "learn" / "adopt" / "models" / "categories.json"
         predictor = adopt(source)
         rows = {
-            name: [(None, *(column.categories or (-1.5, 0.2, 0.4, 0.6, 3.0)))[k % 4] for k in range(SHOWN)]
+            name: [
+                (None, *(column.categories or (-1.5, 0.2, 0.4, 0.6, 3.0)))[k % 4]
+                for k in range(SHOWN)
+            ]
             for name, column in zip(predictor.schema.names, predictor.schema.columns, strict=True)
         }
         expected[path.stem] = expected_of(predictor, pd.DataFrame(rows))

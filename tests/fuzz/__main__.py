@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from fuzz.limits import cap_memory
 from fuzz.search import Escape, Fuzzer, write_escape
 from fuzz.targets import TARGETS
 
@@ -25,10 +26,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--target", choices=names, action="append", help="try only this one")
     parser.add_argument("--table", type=Path, help="write the number of cases by kind to this CSV")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where escapes are written")
+    parser.add_argument("--slack", type=float, help="factor of the limits, for sanitizers")
     options = parser.parse_args(arguments)
+    if options.slack is None and arguments is None:
+        cap_memory()  # not with a sanitizer, which reserves far more than it uses
     minutes = 1.0 if options.minutes is None and options.cases is None else options.minutes
     targets = [target for target in TARGETS if not options.target or target.name in options.target]
-    fuzzer = Fuzzer(targets, options.seed, options.folder / "running")
+    fuzzer = Fuzzer(targets, options.seed, options.folder / "running", options.slack or 1.0)
 
     def report(escape: Escape) -> None:
         path = write_escape(escape, options.folder, options.seed)

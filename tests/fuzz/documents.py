@@ -93,7 +93,8 @@ class CurveFile:
         figures = json.loads(members["curve.json"])
         arrays = {name: _array(members[f"{name}.npy"]) for name in figures.pop("arrays")}
         shared = {
-            digest: _array(members[f"arrays/{digest}.npy"]) for digest in figures.pop("model_arrays")
+            digest: _array(members[f"arrays/{digest}.npy"])
+            for digest in figures.pop("model_arrays")
         }
         models = []
         for k in range(len(figures["points"])):

@@ -77,7 +77,9 @@ def apply(document: Any, edit: Edit, depth: int = 0) -> Any:
         if is_last and edit.act == INSERT:
             return [*document[:key], edit.value, *document[key:]]
         if key < len(document):
-            middle = [] if is_last and edit.act == DELETE else [apply(document[key], edit, depth + 1)]
+            middle = (
+                [] if is_last and edit.act == DELETE else [apply(document[key], edit, depth + 1)]
+            )
             return [*document[:key], *middle, *document[key + 1 :]]
     return document
 
@@ -96,7 +98,9 @@ def propose(document: Any, random: Random, donors: Sequence[Any], gentle: bool =
     """
     path, value = _place(document, random)
     if gentle:
-        other = other_elements(value, random) if isinstance(value, np.ndarray) else alike(value, random)
+        other = (
+            other_elements(value, random) if isinstance(value, np.ndarray) else alike(value, random)
+        )
         return Edit(path, SET, other)
     if isinstance(value, np.ndarray):
         return Edit(path, *_array_change(value, random, donors))
@@ -107,7 +111,9 @@ def propose(document: Any, random: Random, donors: Sequence[Any], gentle: bool =
     if isinstance(value, list) and how < 0.3:
         at = random.randint(0, len(value))
         more = value[random.randrange(len(value))] if value and how < 0.2 else None
-        return Edit((*path, at), INSERT, _any_value(document, random, donors) if more is None else more)
+        return Edit(
+            (*path, at), INSERT, _any_value(document, random, donors) if more is None else more
+        )
     if how < 0.62:
         return Edit(path, SET, tweak(value, random))
     if how < 0.86:
@@ -125,7 +131,9 @@ def _place(document: Any, random: Random) -> tuple[tuple[Any, ...], Any]:
     while isinstance(value, (dict, list)) and value:
         if len(path) > 1 and random.random() < 0.12:
             break
-        key = random.choice(list(value)) if isinstance(value, dict) else random.randrange(len(value))
+        key = (
+            random.choice(list(value)) if isinstance(value, dict) else random.randrange(len(value))
+        )
         path.append(key)
         value = value[key]
     return tuple(path), value

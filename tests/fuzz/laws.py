@@ -80,7 +80,9 @@ def check_predictor(predictor: Predictor) -> None:
         _check_walk(predictor, rows[row], np.atleast_1d(scores[row]), used[row], bills[row])
 
 
-def _check_walk(predictor: Predictor, row: dict[Any, Any], scores: Any, used: Any, bill: Any) -> None:
+def _check_walk(
+    predictor: Predictor, row: dict[Any, Any], scores: Any, used: Any, bill: Any
+) -> None:
     """Walk one row, one value at a time, and compare with the batch."""
     walk = predictor.walk()
     kind = predictor.model.kind
@@ -93,7 +95,9 @@ def _check_walk(predictor: Predictor, row: dict[Any, Any], scores: Any, used: An
         bound = math.inf if predictor.schema.calls else walk.largest_bill([name])
         walk.tell({name: row[name]})
         total = walk.receipt.total
-        require(not total > bound * (1 + ROUNDING) + ROUNDING, f"{kind}: {total} where {bound} was due")
+        require(
+            not total > bound * (1 + ROUNDING) + ROUNDING, f"{kind}: {total} where {bound} was due"
+        )
     require(walk.done, f"{kind}: a walk asks for more features than there are")
     require(np.array_equal(walk.scores, scores), f"{kind}: the scores of walk and batch differ")
     receipt = walk.receipt
@@ -108,7 +112,9 @@ def check_text(text: str) -> None:
     """Check that a text can be shown: it holds no control characters and no lone surrogates."""
     found = CONTROL & set(text)
     require(not found, f"control characters {sorted(found)!r} reach the terminal")
-    require(not any("\ud800" <= c <= "\udfff" for c in text), "a lone surrogate reaches the terminal")
+    require(
+        not any("\ud800" <= c <= "\udfff" for c in text), "a lone surrogate reaches the terminal"
+    )
 
 
 def _results_of(model: Any) -> list[int]:

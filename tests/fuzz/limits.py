@@ -15,7 +15,7 @@ try:
 except ImportError:  # on Windows
     resource = None  # type: ignore[assignment]
 
-__all__ = ["MAX_BYTES", "MAX_SECONDS", "LimitError", "limited"]
+__all__ = ["MAX_BYTES", "MAX_SECONDS", "LimitError", "cap_memory", "limited"]
 
 MAX_SECONDS = 2.0
 MAX_BYTES = 300 * 2**20
@@ -28,14 +28,15 @@ class LimitError(BaseException):
 
 
 @contextmanager
-def limited() -> Iterator[None]:
+def limited(slack: float = 1.0) -> Iterator[None]:
     """Raise a `LimitError` if what runs in this context takes too much.
 
-    Only the main thread can be interrupted, where the system has timers; elsewhere the error comes
-    when the case ends.
+    The limits are multiplied by `slack`: a sanitizer makes everything slower and larger. Only the
+    main thread can be interrupted, where the system has timers; elsewhere the error comes when the
+    case ends.
     """
     start, peak = time.process_time(), _peak_bytes()
-    old = _set_timer()
+    old = _set_timer(slack)
     try:
         yield
     finally:
@@ -45,23 +46,32 @@ def limited() -> Iterator[None]:
     seconds, more = time.process_time() - start, _peak_bytes() - peak
     if more > MAX_BYTES // 8:
         _forget_peak()  # or it would hide the next case that takes as much
-    if more > MAX_BYTES:
-        raise LimitError(f"{more >> 20} MB")
-    if seconds > MAX_SECONDS:
+    if more > MAX_BYTES * slack:
+        raise LimitError(f"{more >> 20} MB of memory")
+    if seconds > MAX_SECONDS * slack:
         raise LimitError(f"{seconds:.1f} s of processor time")
 
 
-def _set_timer() -> Any:
+def cap_memory(more: int = 4 * 2**30) -> None:
+    """Let the process have at most so many bytes more, so that a case cannot exhaust the machine."""
+    if resource is None or not Path("/proc/self/statm").exists():
+        return
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + more, hard))
+
+
+def _set_timer(slack: float) -> Any:
     """Start the timer of a case; return the handler to restore, or None if there is no timer."""
 
     def interrupt(*_: Any) -> None:
-        raise LimitError(f"more than {INTERRUPT_SECONDS} s of processor time")
+        raise LimitError("interrupted after too much processor time")
 
     try:
         old = signal.signal(signal.SIGVTALRM, interrupt)
     except (AttributeError, ValueError):  # another system, or another thread
         return None
-    signal.setitimer(signal.ITIMER_VIRTUAL, INTERRUPT_SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, INTERRUPT_SECONDS * slack)
     return old
 
 

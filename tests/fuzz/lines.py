@@ -17,9 +17,14 @@ SOURCE = str(Path(thrifty.__file__).parent)
 
 
 class Lines:
-    """Collects the lines of the package that are reached while `traced`.
+    """Collects the lines of a package that are reached while `traced`.
 
     A function all of whose lines have been reached is not traced any more, so this gets faster.
+
+    Parameters
+    ----------
+    folder : str
+        The folder of the package.
 
     Attributes
     ----------
@@ -27,9 +32,9 @@ class Lines:
         Number of lines reached so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str = SOURCE) -> None:
         self.count = 0
-        self._left: dict[CodeType, set[int]] = {}
+        self._folder = folder
         self._tracers: dict[CodeType, Any] = {}
 
     @contextmanager
@@ -49,14 +54,13 @@ class Lines:
         except KeyError:
             pass
         tracer = None
-        if code.co_filename.startswith(SOURCE):
+        if code.co_filename.startswith(self._folder):
             tracer = self._tracer(code)
         self._tracers[code] = tracer
         return tracer
 
     def _tracer(self, code: CodeType) -> Any:
         left = {line for _, _, line in code.co_lines() if line is not None}
-        self._left[code] = left
 
         def trace(frame: FrameType, event: str, arg: Any) -> Any:
             if frame.f_lineno in left:

@@ -22,7 +22,7 @@ from fuzz.edits import Edit, apply, apply_all, propose
 from fuzz.laws import BrokenLawError
 from fuzz.limits import LimitError, limited
 from fuzz.lines import Lines
-from fuzz.targets import Target
+from fuzz.targets import Target, write_fresh
 from thrifty.errors import ThriftyError
 
 __all__ = ["Escape", "Fuzzer", "run_case", "write_escape"]
@@ -90,14 +90,14 @@ class Escape:
 
 
 def run_case(
-    target: Target, data: bytes, folder: Path, lines: Lines | None = None
+    target: Target, data: bytes, folder: Path, lines: Lines | None = None, slack: float = 1.0
 ) -> tuple[str, str, str]:
     """Read and use a file; return how it ended: "refused", "read" or an escape, what and where."""
     path = folder / f"case{target.file_format.suffix}"
-    path.write_bytes(data)
+    write_fresh(path, data)
     tracing = contextlib.nullcontext() if lines is None else lines.traced()
     try:
-        with limited(), contextlib.redirect_stderr(io.StringIO()):
+        with limited(slack), contextlib.redirect_stderr(io.StringIO()):
             try:
                 with tracing:
                     found = target.read(path)
@@ -133,6 +133,8 @@ class Fuzzer:
     seed : int
     folder : Path
         The file of the case that runs is written here, and stays if the process dies.
+    slack : float
+        Factor of the limits of time and memory.
 
     Attributes
     ----------
@@ -146,6 +148,7 @@ class Fuzzer:
     targets: Sequence[Target]
     seed: int
     folder: Path
+    slack: float = 1.0
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     escapes: dict[tuple[str, str, str], Escape] = field(default_factory=dict)
     lines: Lines = field(default_factory=Lines)
@@ -185,7 +188,8 @@ class Fuzzer:
         entry = self._edited(entry, target, random, pool)
         lines = self.lines if self.cases % TRACED_EVERY == 0 else None
         before = self.lines.count
-        end, what, where = run_case(target, target.file_format.join(entry.document), self.folder, lines)
+        data = target.file_format.join(entry.document)
+        end, what, where = run_case(target, data, self.folder, lines, self.slack)
         self.counts[target.name][end] += 1
         if end == "escape":
             self._note(Escape(target, what, where, entry.seed, entry.edits, self.cases - 1), report)
@@ -198,7 +202,9 @@ class Fuzzer:
         """Draw a document, the newest ones more often, and seldom one that was refused."""
         newest = random.random() < 0.3
         while True:
-            entry = pool[-1 - random.randrange(min(len(pool), 10))] if newest else random.choice(pool)
+            entry = (
+                pool[-1 - random.randrange(min(len(pool), 10))] if newest else random.choice(pool)
+            )
             if not entry.refused or random.random() < 0.15:
                 return entry
             newest = False
@@ -239,7 +245,7 @@ class Fuzzer:
                 fewer = [*edits[:k], *edits[k + 1 :]]
                 shorter = Escape(escape.target, "", "", escape.seed, tuple(fewer), 0)
                 end, shorter.what, shorter.where = run_case(
-                    escape.target, shorter.data, self.folder
+                    escape.target, shorter.data, self.folder, None, self.slack
                 )
                 if end == "escape" and shorter.key == escape.key:
                     edits = fewer

@@ -33,7 +33,7 @@ from thrifty.learn.adopt import adopt
 from thrifty.learn.adopt.trees import SourceTree, freeze
 from thrifty.serve import ASK, answer, calls
 
-__all__ = ["CORPUS", "TARGETS", "Target"]
+__all__ = ["CORPUS", "TARGETS", "Target", "write_fresh"]
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 COLUMNS = ["size", "weight", "count", "scan"]
@@ -75,6 +75,12 @@ def read_all(*patterns: str) -> list[bytes]:
     """Read the files of the corpus whose names match."""
     found = [path for pattern in patterns for path in sorted(CORPUS.glob(pattern))]
     return [path.read_bytes() for path in found]
+
+
+def write_fresh(path: Path, data: bytes) -> None:
+    """Write a new file; to overwrite one would wait for the disk."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(data)
 
 
 def ignore(_: Any) -> None:
@@ -140,25 +146,25 @@ def run_gate(gate: OnlineGate) -> None:
 # --- resume folders ----------------------------------------------------------
 
 
-def _settings() -> list[dict[str, Any]]:
-    manifest = json.loads((CORPUS / "resume" / "manifest.json").read_bytes())
-    return [manifest["jobs"][name] for name in sorted(manifest["jobs"])]
-
-
-SETTINGS = _settings()
+MANIFEST = (CORPUS / "resume" / "manifest.json").read_bytes()
+SETTINGS: list[dict[str, Any]] = [
+    settings for _, settings in sorted(json.loads(MANIFEST)["jobs"].items())
+]
 
 
 def read_curve(path: Path) -> Any:
     """Read a curve as a job that is resumed does."""
     folder = path.parent / "resume"
     folder.mkdir(exist_ok=True)
-    (folder / "manifest.json").write_bytes((CORPUS / "resume" / "manifest.json").read_bytes())
+    write_fresh(folder / "manifest.json", MANIFEST)
     data = path.read_bytes()
     kept = ResumeFolder(folder, SETTINGS)
     # The settings of a curve are part of it: it belongs to the job whose settings it has.
     name = SETTINGS[1]["name"].encode()
-    settings = SETTINGS[1] if data.count(name) > data.count(SETTINGS[0]["name"].encode()) else SETTINGS[0]
-    (folder / f"{digest_of_settings(settings)}.curve").write_bytes(data)
+    settings = (
+        SETTINGS[1] if data.count(name) > data.count(SETTINGS[0]["name"].encode()) else SETTINGS[0]
+    )
+    write_fresh(folder / f"{digest_of_settings(settings)}.curve", data)
     return kept.get(settings)
 
 
@@ -179,7 +185,7 @@ def read_manifest(path: Path) -> ResumeFolder:
     """Open a folder with a manifest."""
     folder = path.parent / "manifest"
     folder.mkdir(exist_ok=True)
-    (folder / "manifest.json").write_bytes(path.read_bytes())
+    write_fresh(folder / "manifest.json", path.read_bytes())
     return ResumeFolder(folder, SETTINGS)
 
 
@@ -256,12 +262,10 @@ def use_reply(predictor: Any) -> None:
         require(walk.done and np.array_equal(walk.scores, proba[0]), "reply: walk and batch differ")
 
 
-SOURCE_VALUES: list[dict[Any, Any]] = [
-    {name: value for name, value in row.items()} for row in table_of(LOCAL)
-]
+# Objects that no file holds, but a source may return; each stands for a hostile text.
 OBJECTS: dict[str, Any] = {
-    "bytes": b"\xff", "object": object(), "set": {1}, "complex": 1j, "array": np.arange(3),
-    "nan": np.nan, "inf": np.inf, "type": int, "empty": np.array([]), "str": np.str_("bonn"),
+    "a": object(), " ": b"\xff", "true": {1}, "None": 1j, "0/nodes": np.arange(3), "nan": np.nan,
+    "inf": np.inf, "|O": int, "<f8": np.array([]), "1e999": np.str_("bonn"), "-inf": 10**400,
 }  # fmt: skip
 
 
@@ -341,14 +345,15 @@ def adopt_tree(path: Path) -> Predictor:
             raise ThriftyError("these are not the arrays of a tree")
     n_classes = arrays["values"].shape[-1]
     forest = freeze([SourceTree(**arrays)], np.zeros(n_classes), "mean", 3)
-    return Predictor(forest, Schema.of(np.zeros((1, 3))), Prices([1, 2, 4]).bind(3), range(n_classes))
+    return Predictor(
+        forest, Schema.of(np.zeros((1, 3))), Prices([1, 2, 4]).bind(3), range(n_classes)
+    )
 
 
 def make_targets() -> list[Target]:
     """Return all targets."""
     models = read_all("*.thrifty")
-    source_seeds = [json.dumps(row).encode() for row in SOURCE_VALUES]
-    source_seeds.append(json.dumps({**SOURCE_VALUES[0], "size": "object", "town": "array"}).encode())
+    source_seeds = [json.dumps(row).encode() for row in table_of(LOCAL)]
     replies: list[Any] = [
         {"probabilities": [[0.25, 0.75]], "classes": [False, True]},
         {"probabilities": [[0.25, 0.75]]},
@@ -358,16 +363,30 @@ def make_targets() -> list[Target]:
     return [
         Target("model files", documents.ModelFile(), models, load, check_predictor, 10),
         Target("inspect", documents.ModelFile(), models, inspect_file, show_all, 2),
-        Target("gate states", documents.GateFile(), read_all("*gate*.json"), load_gate, run_gate, 3),
-        Target("curves", documents.CurveFile(), read_all("resume/*.curve"), read_curve, use_curve, 3),
-        Target("manifests", documents.JsonFile(), read_all("resume/*.json"), read_manifest, ignore, 1),
+        Target(
+            "gate states", documents.GateFile(), read_all("*gate*.json"), load_gate, run_gate, 3
+        ),
+        Target(
+            "curves", documents.CurveFile(), read_all("resume/*.curve"), read_curve, use_curve, 3
+        ),
+        Target(
+            "manifests", documents.JsonFile(), read_all("resume/*.json"), read_manifest, ignore, 1
+        ),
         Target("LightGBM", documents.WordsFile(), read_all("lightgbm*"), adopt, check_predictor, 3),
         Target("XGBoost", documents.JsonFile(), read_all("xgboost*"), adopt, check_predictor, 3),
-        Target("scikit-learn", documents.ArraysFile(), fitted_trees(), adopt_tree, check_predictor, 1),
-        Target("prices CSV", documents.CsvFile(), read_all("prices.csv"), read_prices, use_prices, 1),
-        Target("prices TOML", documents.TomlFile(), read_all("prices.toml"), read_prices, use_prices, 1),
+        Target(
+            "scikit-learn", documents.ArraysFile(), fitted_trees(), adopt_tree, check_predictor, 1
+        ),
+        Target(
+            "prices CSV", documents.CsvFile(), read_all("prices.csv"), read_prices, use_prices, 1
+        ),
+        Target(
+            "prices TOML", documents.TomlFile(), read_all("prices.toml"), read_prices, use_prices, 1
+        ),
         Target("costs CSV", documents.CsvFile(), read_all("costs.csv"), read_costs, use_costs, 1),
-        Target("costs TOML", documents.TomlFile(), read_all("costs.toml"), read_costs, use_costs, 1),
+        Target(
+            "costs TOML", documents.TomlFile(), read_all("costs.toml"), read_costs, use_costs, 1
+        ),
         Target("tables", documents.CsvFile(), read_all("table.csv"), read_rows, ignore, 1),
         Target(
             "replies of calls",

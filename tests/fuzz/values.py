@@ -113,7 +113,9 @@ def alike(value: Any, random: Random) -> Any:
         return random.choice([value * 1.001, value / 2, -value, value * 1e9, *REAL])
     if isinstance(value, list) and value:
         k = random.randrange(len(value))
-        return random.choice([value[::-1], [*value[:k], *value[k + 1 :]], [*value, value[k]], value[:k]])
+        return random.choice(
+            [value[::-1], [*value[:k], *value[k + 1 :]], [*value, value[k]], value[:k]]
+        )
     return value if isinstance(value, (dict, list)) else tweak(value, random)
 
 
@@ -169,7 +171,17 @@ def other_elements(array: NDArray[Any], random: Random) -> NDArray[Any]:
 
 def _other_shape(array: NDArray[Any], random: Random) -> NDArray[Any]:
     """Return the elements in another shape, or more or fewer of them."""
-    shapes = ["flat", "axis", "transposed", "shorter", "longer", "empty", "scalar", "narrow", "long"]
+    shapes = [
+        "flat",
+        "axis",
+        "transposed",
+        "shorter",
+        "longer",
+        "empty",
+        "scalar",
+        "narrow",
+        "long",
+    ]
     how = random.choice(shapes)
     if how == "flat" or array.ndim == 0:
         return array.reshape(-1).copy()

@@ -38,7 +38,11 @@ def write_zip(members: Mapping[str, bytes], quirk: Any = None) -> bytes:
             crc = (crc ^ amount) & 0xFFFFFFFF if what == "crc" else crc
             size = amount & 0xFFFFFFFF if what == "size" else size
             offset = amount & 0xFFFFFFFF if what == "offset" else offset
-            name = (b"\xff", b"", b"/", name + b"\0x", b"a" * 3000)[amount % 5] if what == "name" else name
+            name = (
+                (b"\xff", b"", b"/", name + b"\0x", b"a" * 3000)[amount % 5]
+                if what == "name"
+                else name
+            )
         n_packed = amount & 0xFFFFFFFF if is_odd and what == "packed" else len(packed)
         fields = (20, flags, method, 0, DATE, crc, n_packed, size, len(name), 0)
         directory += b"PK\x01\x02" + struct.pack("<H", 788) + struct.pack("<5H3L2H", *fields)
@@ -56,5 +60,7 @@ def write_zip(members: Mapping[str, bytes], quirk: Any = None) -> bytes:
 
 def propose_quirk(random: Random) -> tuple[str, int, int]:
     """Draw something to be wrong with one member of a zip."""
-    amount = random.choice([0, 1, 5, 64, 1000, 2**16 - 1, 2**31 - 1, 2**32 - 1, random.getrandbits(32)])
+    amount = random.choice(
+        [0, 1, 5, 64, 1000, 2**16 - 1, 2**31 - 1, 2**32 - 1, random.getrandbits(32)]
+    )
     return random.choice(QUIRKS), random.randrange(100), amount
