@@ -40,7 +40,8 @@ __all__ = [
 ENTRY_LIES: list[tuple[str, Any]] = [
     ("shape", [2**40]), ("shape", [10**30]), ("shape", [-1]), ("shape", None), ("shape", [0] * 9),
     ("shape", [True]), ("shape", [1.0]), ("shape", {}), ("dtype", "|O"), ("dtype", None), ("dtype", []),
-    ("dtype", [["a", "<f8"], ["a", "<f8"]]), ("dtype", [["a", "|O"]]), ("dtype", "<U5"), ("dtype", {}),
+    ("dtype", [["a", "<f8"], ["a", "<f8"]]), ("dtype", [["a", "|O"]]), ("dtype", "<U5"),
+    ("dtype", {}),
     ("dtype", [["a"]]), ("sha256", "0" * 64), ("sha256", None), ("sha256", 5), ("more", 1),
 ]  # fmt: skip
 
@@ -281,7 +282,7 @@ _PACKED: dict[int, tuple[Any, bytes, dict[str, Any]]] = {}
 
 
 def _packed(array: Any) -> tuple[bytes, dict[str, Any]]:
-    """Return the bytes and the entry of an array; documents share most of them, so they are kept."""
+    """Return the bytes and the entry of an array; kept, as documents share most arrays."""
     found = _PACKED.get(id(array))
     if found is None:
         data = pack_array(array)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.bundle import Predictor
-from thrifty.model import CallResult, KINDS
+from thrifty.model import KINDS, CallResult
 
 __all__ = ["BrokenLawError", "check_predictor", "check_text", "table_of"]
 

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ def limited(slack: float = 1.0) -> Iterator[None]:
 
 
 def cap_memory(more: int = 4 * 2**30) -> None:
-    """Let the process have at most so many bytes more, so that a case cannot exhaust the machine."""
+    """Let the process have so many bytes more at most, so that no case exhausts the machine."""
     if resource is None or not Path("/proc/self/statm").exists():
         return
     pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -85,7 +85,5 @@ def _peak_bytes() -> int:
 
 def _forget_peak() -> None:
     """Let the peak start again from the present size, where the system can do it."""
-    try:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass

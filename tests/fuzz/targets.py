@@ -340,10 +340,12 @@ def adopt_tree(path: Path) -> Predictor:
     size = len(arrays["left"]) if np.ndim(arrays.get("left")) else 0
     for name, dtype in TREE.items():
         array = arrays.get(name)
-        shape = (size, *array.shape[1:2]) if array is not None and name == "values" else (size,)
-        if array is None or array.dtype != dtype or array.shape != shape or not size:
+        ndim = 2 if name == "values" else 1
+        if array is None or array.dtype != dtype or array.ndim != ndim or len(array) != size:
             raise ThriftyError("these are not the arrays of a tree")
     n_classes = arrays["values"].shape[-1]
+    if not size or not n_classes:
+        raise ThriftyError("these are not the arrays of a tree of classes")
     forest = freeze([SourceTree(**arrays)], np.zeros(n_classes), "mean", 3)
     return Predictor(
         forest, Schema.of(np.zeros((1, 3))), Prices([1, 2, 4]).bind(3), range(n_classes)

@@ -10,6 +10,7 @@ from random import Random
 
 import numpy as np
 import pytest
+
 from fuzz import limits
 from fuzz.__main__ import main
 from fuzz.documents import JsonFile, ModelFile, TomlFile
@@ -21,7 +22,6 @@ from fuzz.planted import read_shelf
 from fuzz.search import Fuzzer, run_case, write_escape
 from fuzz.targets import CORPUS, TARGETS, Target, ignore
 from fuzz.values import dump_json, raw
-
 from thrifty import load
 from thrifty.bundle import Predictor
 

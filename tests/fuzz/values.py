@@ -55,13 +55,16 @@ REAL = [
 ]  # fmt: skip
 NUMBERS: list[Any] = [*WHOLE, *REAL]
 TEXTS = [
-    "", " ", "a", "\ud800", "\udfff\ud800", "\x00", "\x1b[31mred", "\x1b]0;title\x07", "\x9b2J", "\u202e",
-    "\r\n", "=1+1", "a" * 300, "\N{GRINNING FACE}", "../../x", "0/nodes", "nan", "inf", "-inf", "1e999",
+    "", " ", "a", "\ud800", "\udfff\ud800", "\x00", "\x1b[31mred", "\x1b]0;title\x07", "\x9b2J",
+    "\u202e",
+    "\r\n", "=1+1", "a" * 300, "\N{GRINNING FACE}", "../../x", "0/nodes", "nan", "inf", "-inf",
+    "1e999",
     "1_000", "\u0661", "%s{0}", "None", "true", "|O", "<f8", "http://[", "\ufeff",
 ]  # fmt: skip
 RAWS = [
     raw("NaN"), raw("Infinity"), raw("-Infinity"), raw("1e999"), raw("-1e999"), raw("1" * 5000),
-    raw("1E400"), raw("-0"), raw("1e-999"), raw("[" * 70 + "]" * 70), raw("[" * 20000 + "]" * 20000),
+    raw("1E400"), raw("-0"), raw("1e-999"), raw("[" * 70 + "]" * 70),
+    raw("[" * 20000 + "]" * 20000),
     raw('{"a":' * 70 + "1" + "}" * 70), raw('{"a": 1, "a": 2}'), raw(""), raw("'a'"), raw("01"),
     raw('"\\ud800"'), raw('"\\u0000"'),
 ]  # fmt: skip
