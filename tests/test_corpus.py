@@ -1,8 +1,8 @@
 """Files written by earlier versions are read, and answer, as they did; what was refused still is.
 
 `tests/corpus` holds files of every kind that Thrifty reads, and `expected.json` what the version
-that wrote them made of them. `tests/corpus/refused` holds files that every version refuses. New ones are
-written by `tests/corpus/write.py` and `refused.py`, which never touch a file that exists.
+that wrote them made of them. `tests/corpus/refused` holds files that every version refuses. New
+ones are written by `tests/corpus/write.py` and `refused.py`, which never touch a file that exists.
 """
 
 from __future__ import annotations

@@ -38,11 +38,10 @@ __all__ = [
 ]
 
 ENTRY_LIES: list[tuple[str, Any]] = [
-    ("shape", [2**40]), ("shape", [10**30]), ("shape", [-1]), ("shape", None), ("shape", [0] * 9),
-    ("shape", [True]), ("shape", [1.0]), ("shape", {}), ("dtype", "|O"), ("dtype", None), ("dtype", []),
-    ("dtype", [["a", "<f8"], ["a", "<f8"]]), ("dtype", [["a", "|O"]]), ("dtype", "<U5"),
-    ("dtype", {}),
-    ("dtype", [["a"]]), ("sha256", "0" * 64), ("sha256", None), ("sha256", 5), ("more", 1),
+    *(("shape", value) for value in ([2**40], [10**30], [-1], None, [0] * 9, [True], [1.0], {})),
+    *(("dtype", value) for value in ("|O", None, [], [["a", "|O"]], [["a"]], "<U5", {})),
+    ("dtype", [["a", "<f8"], ["a", "<f8"]]), ("sha256", "0" * 64), ("sha256", None), ("sha256", 5),
+    ("more", 1),
 ]  # fmt: skip
 
 
