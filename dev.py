@@ -6,6 +6,7 @@
     python3 dev.py test --fast    the same without the slow tests and without coverage
     python3 dev.py test ARGS      the same with ARGS passed to pytest, without coverage
     python3 dev.py test --sanitize  kernels and model files under the sanitizers of gcc
+    python3 dev.py fuzz           hostile input for all readers, for a minute; -h shows the options
     python3 dev.py lint           ruff, mypy and the import rules
     python3 dev.py bench [NAME]   run benchmarks/NAME.py; without a name, list them
     python3 dev.py docs           build the documentation into docs/_build/html
@@ -49,7 +50,16 @@ LINTERS = {
     "lint-imports": [BIN / "lint-imports"],
 }
 # Kernels, and model files that try to make them read or write outside of their arrays.
-SANITIZED = ["tests/kernels", "tests/bundle/test_hostile.py", "tests/test_corpus.py"]
+SANITIZED = [
+    "tests/kernels",
+    "tests/bundle/test_hostile.py",
+    "tests/test_corpus.py",
+    "tests/test_parallel.py",
+    "tests/fuzz",
+]
+# The same cases every time; readers are slower and larger with the sanitizers.
+FUZZ = [PYTHON, "-m", "fuzz"]
+SANITIZED_FUZZ = [*FUZZ, "--cases", "4000", "--seed", "1", "--slack", "10"]
 # Writes to row 2 of an array of two.
 OVERRUN = """
 import numpy as np
@@ -113,7 +123,21 @@ def sanitize():
         print("failed: the sanitizer does not see an overrun", done.stdout, done.stderr, flush=True)
         return 1
     pytest = [PYTHON, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", "-m", "not slow"]
-    return run_all({"pytest": [*pytest, *SANITIZED]}, environment)
+    status = run_all({"pytest": [*pytest, *SANITIZED]}, environment)
+    return max(status, run_all({"fuzz": SANITIZED_FUZZ}, {**environment, **fuzzing(base / "lib")}))
+
+
+def fuzz(arguments):
+    """Try hostile input on everything that reads files and replies; see tests/fuzz."""
+    prepare("test")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **fuzzing()}
+    return subprocess.call([*FUZZ, *arguments], cwd=ROOT, env=environment)
+
+
+def fuzzing(*folders):
+    """Return the environment of the fuzzer: its modules, and one order of sets."""
+    paths = os.pathsep.join(map(str, [*folders, ROOT / "tests"]))
+    return {"PYTHONPATH": paths, "PYTHONHASHSEED": "0"}
 
 
 def lint(arguments):
@@ -236,7 +260,7 @@ def host_pip():
     return command
 
 
-COMMANDS = {command.__name__: command for command in (demo, test, lint, bench, docs, wheel)}
+COMMANDS = {command.__name__: command for command in (demo, test, fuzz, lint, bench, docs, wheel)}
 
 
 def main():

@@ -363,9 +363,9 @@ def run(estimator: Any, table: BadTable, limit: float = LIMIT) -> Outcome | None
     own = estimator.get_params(deep=False)
     if not parameters.keys() <= own.keys():
         return None
-    if "sample_weight" in arguments:
-        if "sample_weight" not in inspect.signature(estimator.fit).parameters:
-            return None
+    accepted = inspect.signature(estimator.fit).parameters
+    if "sample_weight" in arguments and "sample_weight" not in accepted:
+        return None
     start = time.process_time()
     try:
         with warnings.catch_warnings():

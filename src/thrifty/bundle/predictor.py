@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -21,6 +20,7 @@ from thrifty.bundle.schema import Schema
 from thrifty.bundle.walk import NamedWalk
 from thrifty.costs.bound import BoundPrices
 from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen
 from thrifty.model.decision import Decision
 from thrifty.model.file_checks import MAX_OUTPUTS

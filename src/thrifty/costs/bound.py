@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from math import fsum
 from typing import Any, Self
 
@@ -24,6 +23,7 @@ from thrifty.costs.exact import split, subset_sums
 from thrifty.costs.money import money
 from thrifty.costs.structure import Structure
 from thrifty.errors import BundleError, DataError, did_you_mean, raise_all
+from thrifty.lazy import cached_property
 
 __all__ = ["BoundPrices"]
 

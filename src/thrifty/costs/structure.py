@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.lazy import cached_property
 from thrifty.untrusted import is_count, is_list
 
 __all__ = ["Structure", "structure_problems"]

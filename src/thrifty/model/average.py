@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, Walk, pack, sealed, unpack
 from thrifty.model.file_checks import entry_problems, layout_problems, prior_problems
 from thrifty.model.links import apply_temperature

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, raise_all
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, Walk, sealed
 from thrifty.model.encoding import Encoding
 from thrifty.model.file_checks import (

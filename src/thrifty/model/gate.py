@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, Walk, pack, unpack
 from thrifty.model.leaf_gate import LeafGate
 from thrifty.model.motive import End, Motive

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, raise_all
 from thrifty.kernels.threads import blocks, run
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, Walk, sealed
 from thrifty.model.encoding import Encoding
 from thrifty.model.file_checks import (

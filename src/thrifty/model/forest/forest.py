@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thrifty.kernels.descent import descend, run_forest
 from thrifty.kernels.threads import blocks, run
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, sealed
 from thrifty.model.forest.nodes import (
     CATEGORICAL,

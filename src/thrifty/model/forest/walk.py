@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.lazy import cached_property
 from thrifty.model.base import Price, Walk
 from thrifty.model.links import apply_link
 from thrifty.model.motive import Motive

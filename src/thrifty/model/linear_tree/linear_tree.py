@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, pack, sealed, unpack
 from thrifty.model.encoding import Encoding
 from thrifty.model.file_checks import encoding_arrays, sealed_encoding

@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.lazy import cached_property
 from thrifty.model.base import Bill, Frozen, Price, pack, sealed, unpack
 from thrifty.model.file_checks import entry_problems, layout_problems, shape_problems
 from thrifty.model.forest.forest import Forest

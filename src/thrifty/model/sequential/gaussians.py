@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.lazy import cached_property
 from thrifty.model.base import sealed
 from thrifty.model.sequential.audit import audit_local_gaussians
 from thrifty.model.sequential.base import SequentialModel, SequentialState, Step
@@ -121,7 +121,7 @@ class LocalGaussians(SequentialModel):
         return len(self.center)
 
     @cached_property
-    def prior(self) -> Floats:  # type: ignore[override]
+    def prior(self) -> Floats:
         """(K,): class frequencies of the training rows."""
         return sealed(np.bincount(self.labels) / len(self.labels))
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from thrifty.kernels.neighbors import Examples, Rule, Steps, TrainingRows, follow_rows
 from thrifty.kernels.threads import blocks, run
+from thrifty.lazy import cached_property
 from thrifty.model.base import sealed
 from thrifty.model.sequential.additive_terms import AdditiveTerms
 from thrifty.model.sequential.audit import audit_neighbors
@@ -166,7 +166,7 @@ class Neighbors(SequentialModel):
         return cls(terms, **own, **plain)
 
     @cached_property
-    def prior(self) -> Floats:  # type: ignore[override]
+    def prior(self) -> Floats:
         """(K,): class frequencies of the training rows."""
         return sealed(np.bincount(self.labels, minlength=self.terms.n_classes) / len(self.labels))
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.lazy import cached_property
 from thrifty.model.forest.forest import Forest, votes_of
 from thrifty.model.forest.nodes import is_leaf
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.kernels.descent import run_short_circuit
 from thrifty.kernels.threads import blocks, run
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, sealed
 from thrifty.model.forest.forest import Forest
 from thrifty.model.forest.walk import ForestLists

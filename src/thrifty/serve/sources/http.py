@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from thrifty.bundle.endpoint import redact, url_fault
-from thrifty.bundle.file import parse_json
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.serve.sources.base import (
     AsyncSource,
@@ -23,6 +22,7 @@ from thrifty.serve.sources.base import (
 )
 from thrifty.serve.sources.rows import Feature
 from thrifty.serve.sources.templates import NAME, fill_json, fill_url, names_in, variables
+from thrifty.untrusted import parse_json
 
 __all__ = ["ABSENT", "HttpSource", "find_pointer"]
 
@@ -157,7 +157,7 @@ class HttpSource(AsyncSource):
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             raise UnclearError(f"source {name!r}: {type(error).__name__}") from None
         try:
-            return parse_json(bytes(data))
+            return parse_json(bytes(data), max_bytes=MAX_BYTES)
         except BundleError:
             raise UnusableError(f"source {name!r}: the response is no JSON") from None
 
