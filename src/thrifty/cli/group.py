@@ -30,6 +30,7 @@ COMMANDS = {
     "check": "Check the inputs of a fit and estimate its duration.",
     "predict": "Predict the rows of a table.",
     "ask": "Predict one example interactively.",
+    "serve": "Answer requests over HTTP.",
     "report": "Write a report about a model on labeled rows.",
     "inspect": "Show what a model file contains.",
     "import": "Convert a LightGBM or XGBoost model to a model file.",

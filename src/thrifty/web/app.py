@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, Router
 
 from thrifty.bundle import Predictor
+from thrifty.serve import Runtime
+from thrifty.web.case_routes import CaseRoutes
 from thrifty.web.guard import Guard
 from thrifty.web.metrics import Metrics
 from thrifty.web.model_routes import ModelRoutes
 from thrifty.web.openapi import Operation, describe_api
 from thrifty.web.settings import Settings
-from thrifty.web.wire import JsonRoute, Model, Next, Predict, Predictions, Standing, respond
+from thrifty.web.wire import (
+    Answer,
+    JsonRoute,
+    Model,
+    NewCase,
+    Next,
+    Predict,
+    Predictions,
+    Standing,
+    respond,
+)
 
 __all__ = ["create_app"]
 
@@ -24,10 +39,29 @@ OPERATIONS = [
     Operation("GET", "/readyz", "Whether it can serve", "text/plain"),
     Operation("GET", "/metrics", "Figures for Prometheus", "text/plain"),
 ]
+CREATE_CASE = Operation(
+    "POST",
+    "/v1/cases",
+    "Predict a case: the server buys what it needs",
+    Answer,
+    NewCase,
+    errors=(502, 503),
+    parameters=(
+        {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "description": "The id of the case, if the body has none",
+            "schema": {"type": "string", "minLength": 1},
+        },
+    ),
+)
 
 
 def create_app(
-    predictor: Predictor, name: str = "model", settings: Settings | None = None
+    predictor: Predictor,
+    name: str = "model",
+    settings: Settings | None = None,
+    runtime: Runtime | None = None,
 ) -> Guard:
     """Return the app that serves a model.
 
@@ -37,6 +71,9 @@ def create_app(
     name : str
         How the model is called, such as the name of its file.
     settings : Settings, optional
+    runtime : Runtime, optional
+        Serves cases of the same model from its sources; without it there is no ``/v1/cases``. It
+        is closed with the app, after its purchases have settled.
 
     Examples
     --------
@@ -54,7 +91,12 @@ def create_app(
     settings = settings or Settings()
     metrics = Metrics()
     model = ModelRoutes(predictor, name, settings)
-    document = describe_api(OPERATIONS, settings.token is not None)
+    operations, routes = [*OPERATIONS], []
+    if runtime is not None:
+        cases = CaseRoutes(runtime, settings, metrics)
+        operations.append(CREATE_CASE)
+        routes.append(Route("/v1/cases", cases.create, methods=["POST"]))
+    document = describe_api(operations, settings.token is not None)
 
     async def openapi(request: Request) -> Response:
         return respond(document)
@@ -65,6 +107,12 @@ def create_app(
     async def alive(request: Request) -> Response:
         return PlainTextResponse("ok\n")
 
+    @asynccontextmanager
+    async def lifespan(_: object) -> AsyncIterator[None]:
+        yield
+        if runtime is not None:
+            await runtime.aclose()
+
     router = Router(
         routes=[
             Route("/v1/predict", JsonRoute(model.predict), methods=["POST"]),
@@ -74,7 +122,9 @@ def create_app(
             Route("/healthz", alive),
             Route("/readyz", alive),
             Route("/metrics", figures),
+            *routes,
         ],
+        lifespan=lifespan,
         redirect_slashes=False,
     )
     return Guard(router, settings, metrics)

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 import msgspec
 from starlette.responses import Response
 
-from thrifty.errors import BudgetError, BundleError, DataError, SourceError, ThriftyError
+from thrifty.errors import (
+    BudgetError,
+    BundleError,
+    DataError,
+    LedgerError,
+    SourceError,
+    ThriftyError,
+)
 
 __all__ = ["ProblemDetails", "ProblemError", "problem_of", "problem_response"]
 
@@ -16,6 +23,7 @@ MEDIA_TYPE = "application/problem+json"
 # What the client can do something about is 4xx; the others are the server's to mend.
 STATUS: tuple[tuple[type[ThriftyError], int, str], ...] = (
     (BundleError, 500, "The model file cannot be used"),
+    (LedgerError, 503, "The ledger cannot record purchases"),
     (SourceError, 502, "A source failed"),
     (BudgetError, 409, "The budget does not allow it"),
     (DataError, 422, "The values cannot be used"),

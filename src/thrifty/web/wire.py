@@ -21,9 +21,11 @@ from thrifty.untrusted import parse_json
 from thrifty.web.problems import ProblemError
 
 __all__ = [
+    "Answer",
     "Asked",
     "JsonRoute",
     "Model",
+    "NewCase",
     "Next",
     "Predict",
     "Prediction",
@@ -41,6 +43,7 @@ Value = str | float | int | bool | None
 Label = str | int | float | bool
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 class Predict(msgspec.Struct, forbid_unknown_fields=True):
@@ -113,6 +116,85 @@ class Model(msgspec.Struct):
     """What one example may cost at most."""
 
 
+class NewCase(msgspec.Struct, forbid_unknown_fields=True):
+    """A case whose values the server fetches."""
+
+    id: str | None = None
+    """Sent again, by anyone, the case goes on where it was: nothing is bought twice."""
+    known: dict[str, Value] = {}
+    """Values known beforehand; they are free."""
+    context: dict[str, Value] = {}
+    """Identifiers for the sources, such as the number of a customer; neither stored nor logged."""
+    subject: str | None = None
+    """Whom it is about: values bought for earlier cases are reused while they are fresh."""
+    cap: float | None = None
+    """What may be spent at most."""
+    deadline: float | None = None
+    """Seconds until the answer is needed."""
+    max_age: dict[str, float] = {}
+    """How old a reused value may be, in seconds, by feature."""
+
+
+class Reason(msgspec.Struct):
+    """Why a feature was bought."""
+
+    features: list[str | int]
+    price: float
+    kind: str
+    gain: float | None
+    cost: float
+    per_price: float | None
+    runner_up: dict[str, Any] | None
+    text: str
+
+
+class Bought(msgspec.Struct):
+    """A feature that the model used."""
+
+    feature: str | int
+    value: Value
+    price: float
+    why: str
+    reason: Reason | None
+
+
+class Charged(msgspec.Struct):
+    """A purchase, made or attempted."""
+
+    item: str
+    source: str
+    features: list[str | int]
+    outcome: str
+    paid: float
+    attempts: int
+    error: str
+
+
+class Answer(msgspec.Struct):
+    """The answer of a case, and its receipt."""
+
+    answer: Label
+    probability: float | None
+    interval: list[float] | None
+    stopped: str | None
+    reason: str
+    purchases: list[Bought]
+    evaluation: float
+    total: float
+    """The bill of the model: the price of what it used."""
+    unit: str
+    unread: list[str | int]
+    rounds: list[list[str | int]]
+    latency: float | None
+    delay_unit: str
+    spent: float
+    """What was really spent, with what failed, arrived late or was not used."""
+    charges: list[Charged]
+    skipped: list[str | int]
+    seconds: float
+    recorded: bool
+
+
 def read_body(data: bytes, kind: type[T], max_body: int) -> T:
     """Read the JSON body of a request.
 
@@ -167,7 +249,7 @@ def respond(body: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(body), status, media_type="application/json")
 
 
-def by_feature(predictor: Predictor, values: dict[str, Value]) -> dict[str | int, Value]:
+def by_feature(predictor: Predictor, values: dict[str, V]) -> dict[str | int, V]:
     """Return values by feature: in a table without names, features go by their index."""
     if predictor.schema.named:
         return values  # type: ignore[return-value]
