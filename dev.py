@@ -56,6 +56,8 @@ SANITIZED = [
     "tests/test_corpus.py",
     "tests/test_parallel.py",
     "tests/fuzz",
+    # It measures memory, of which the sanitizers take more.
+    "--deselect=tests/bundle/test_hostile.py::test_a_small_file_takes_little_time_and_memory",
 ]
 # The same cases every time; readers are slower and larger with the sanitizers.
 FUZZ = [PYTHON, "-m", "fuzz"]
