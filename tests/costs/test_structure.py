@@ -28,7 +28,7 @@ def clinic():
 
 def test_whoever_uses_a_feature_buys_what_it_requires_and_its_panel(clinic):
     assert clinic.bill(np.eye(5, dtype=bool)).tolist() == [1, 20, 320, 11, 11]
-    assert clinic.bill(np.eye(5, dtype=bool), along=False).tolist() == [1, 20, 300, 10, 10]
+    assert clinic.bill(np.eye(5, dtype=bool), with_required=False).tolist() == [1, 20, 300, 10, 10]
     assert clinic.also["mSv"].bill(np.eye(5, dtype=bool)).tolist() == [0, 0.5, 0.5, 0.25, 0.25]
     assert clinic.first_prices.tolist() == [1, 20, 320, 11, 11]
 
@@ -211,7 +211,7 @@ def test_a_large_panel_is_one_bundle():
     used = np.zeros((1, 3000), dtype=bool)
     used[0, 7] = True
     assert prices.structure.bought(used).sum() == 2999
-    assert prices.structure.along(0) is prices.structure.along(2998)
+    assert prices.structure.bought_with(0) is prices.structure.bought_with(2998)
 
 
 def test_a_cycle_through_a_panel_is_found():

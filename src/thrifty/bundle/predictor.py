@@ -29,8 +29,8 @@ from thrifty.untrusted import is_number, is_text
 __all__ = [
     "Caller",
     "Predictor",
+    "bill_ceiling",
     "build_classes",
-    "dearest_path",
     "match_problems",
     "plain_classes",
     "read_classes",
@@ -183,7 +183,7 @@ class Predictor:
     @property
     def ceiling(self) -> float:
         """Upper bound on any bill: the price of the dearest path that a row may take."""
-        return dearest_path(self.model, self.prices)
+        return bill_ceiling(self.model, self.prices)
 
     def bill(self, X: Any) -> NDArray[np.float64]:
         """Compute what each row pays."""
@@ -260,14 +260,14 @@ class Predictor:
         return f"Predictor({self.model.kind}, {len(self.schema)} features, {target})"
 
 
-def dearest_path(model: Frozen, prices: BoundPrices) -> float:
+def bill_ceiling(model: Frozen, prices: BoundPrices) -> float:
     """Return the price of the dearest path that a row may take through a model.
 
     No bill exceeds it, whatever a row holds.
 
     Examples
     --------
-    >>> from thrifty.bundle.predictor import dearest_path
+    >>> from thrifty.bundle.predictor import bill_ceiling
     >>> from thrifty.costs import Prices
     >>> from thrifty.model import Average, Branch, Forest
     >>> import numpy as np
@@ -275,7 +275,7 @@ def dearest_path(model: Frozen, prices: BoundPrices) -> float:
     ...     constant = Forest.constant([0.0], "sum", n_features=3)
     ...     return Average.of([constant], [0.0], reads=np.isin(np.arange(3), features))
     >>> branch = Branch.of(reading(1), reading(2), feature=0, prior=[0.0], threshold=5.0)
-    >>> dearest_path(branch, Prices([1, 10, 20]).bind(3))  # 1 and 10, or 1 and 20; never all three
+    >>> bill_ceiling(branch, Prices([1, 10, 20]).bind(3))  # 1 and 10, or 1 and 20; never all three
     21.0
     """
     return model.largest_bill(prices.bill, np.zeros(model.n_features, dtype=bool))

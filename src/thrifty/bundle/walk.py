@@ -158,7 +158,7 @@ class NamedWalk:
         """Whether the model can do nothing with a part of what it waits for."""
         return len(self._walk.motive.features) > 1
 
-    def along(self, features: Collection[str | int]) -> tuple[str | int, ...]:
+    def bought_with(self, features: Collection[str | int]) -> tuple[str | int, ...]:
         """Return these features and all that has to be bought for them."""
         wanted = frozenset(self._schema.index(feature) for feature in features)
         if self._prices.structure is not None:
@@ -311,7 +311,7 @@ class NamedWalk:
         bought = frozenset([*self._paid, *new])
         if self._prices.structure is not None:
             bought |= self._prices.structure.closure(bought, self._free)
-        return self._bill(bought, evaluations, along=False)
+        return self._bill(bought, evaluations, with_required=False)
 
     def largest_evaluation(self, features: Collection[str | int] = ()) -> float:
         """Return the most that evaluations cost once these features are told or skipped."""
@@ -357,7 +357,7 @@ class NamedWalk:
         return Receipt(
             purchases=tuple(purchases),
             evaluation=self._prices.evaluation * evaluations,
-            total=self._bill(bought, evaluations, along=False),
+            total=self._bill(bought, evaluations, with_required=False),
             unit=self._prices.unit,
             stopped=code,
             unread=tuple(self._by_name(self._paid.difference(used))),
@@ -392,16 +392,16 @@ class NamedWalk:
         paid = self._paid - self._late
         for j in touched:
             if j in paid and structure is not None:
-                along = structure.in_order(structure.closure([j], self._free), touched)
-                fresh = (k for k in along if k in paid and k not in found)
+                ordered = structure.in_order(structure.closure([j], self._free), touched)
+                fresh = (k for k in ordered if k in paid and k not in found)
                 found |= {k: "asked" if k in touched else "required" for k in fresh}
             elif j in self._free:
                 found[j] = "skipped" if j in self._skipped else "known"
             else:
                 found[j] = "asked"
         if structure is not None:  # bought already for what is wanted now
-            along = structure.in_order(structure.closure(self._walk.asks, self._free))
-            found |= {k: "required" for k in along if k in paid and k not in found}
+            ordered = structure.in_order(structure.closure(self._walk.asks, self._free))
+            found |= {k: "required" for k in ordered if k in paid and k not in found}
         return found
 
     def __repr__(self) -> str:
@@ -478,14 +478,14 @@ class NamedWalk:
         return total
 
     def _bill(
-        self, features: Collection[int], evaluations: int | None = None, along: bool = True
+        self, features: Collection[int], evaluations: int | None = None, with_required: bool = True
     ) -> float:
         """Return the bill of some features; by default with the evaluations made so far.
 
         What they require is charged, too, unless it is among them already.
         """
         n = self._walk.evaluations if evaluations is None else evaluations
-        return self._prices.total(features, n, along=along)
+        return self._prices.total(features, n, with_required=with_required)
 
     def _most_evaluations(self, features: Collection[int]) -> int:
         """Return the most evaluations made once these features have a value."""

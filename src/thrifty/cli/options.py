@@ -326,7 +326,7 @@ def check_prices_and_columns(
     ----------
     table : Path
     named : sequence of str
-        Columns that must exist and are no features, such as the target.
+        Columns that must exist and are not features, such as the target.
     prices : Path or None
         The price list.
     unit : str or None

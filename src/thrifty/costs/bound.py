@@ -125,7 +125,7 @@ class BoundPrices:
         evaluations: ArrayLike = 0,
         calls: Mapping[str, ArrayLike] | None = None,
         *,
-        along: bool = True,
+        with_required: bool = True,
     ) -> NDArray[np.float64]:
         """Compute what each row pays.
 
@@ -140,7 +140,7 @@ class BoundPrices:
             Number of evaluations of each row.
         calls : mapping of str to bool array of shape (n,), optional
             Which rows made each call.
-        along : bool
+        with_required : bool
             Whether what a used feature requires is charged, too. It is not if `used` is all that
             was bought, and the rest was known.
 
@@ -153,7 +153,7 @@ class BoundPrices:
             raise DataError(f"used: shape {used.shape} where (rows, {len(self.own)}) is needed")
         if used.dtype != np.bool_:
             raise DataError(f"used: values of type {used.dtype} where True or False is needed")
-        if along and self.structure is not None:
+        if with_required and self.structure is not None:
             used = self.structure.bought(used)
         n = len(used)
         calls = calls or {}
@@ -176,7 +176,7 @@ class BoundPrices:
         return bills + self.evaluation * counts
 
     def total(
-        self, features: Collection[int], evaluations: int = 0, *, along: bool = True
+        self, features: Collection[int], evaluations: int = 0, *, with_required: bool = True
     ) -> float:
         """Compute what one row pays for some features: `bill`, to the bit, without its arrays.
 
@@ -187,7 +187,7 @@ class BoundPrices:
         >>> prices.total([1, 2])
         10.0
         """
-        if along and self.structure is not None:
+        if with_required and self.structure is not None:
             features = self.structure.closure(features)
         own, group, shared = self._lists
         charged = [own[j] for j in features]
@@ -224,8 +224,8 @@ class BoundPrices:
             entered = {-1, *self.group[list(bought)].tolist()}
             groups = sorted(set(self.group[due].tolist()) - entered)
             return fsum([*self.own[due].tolist(), *self.shared[groups].tolist()])
-        first, later, mates = self._marginals[feature]
-        return first if mates.isdisjoint(bought) else later
+        first, later, members = self._marginals[feature]
+        return first if members.isdisjoint(bought) else later
 
     def breakdown(
         self,

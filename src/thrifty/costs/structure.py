@@ -42,7 +42,7 @@ class Structure:
     --------
     >>> from thrifty.costs.structure import Structure
     >>> clinic = Structure({2: (1,)}, panels=((3, 4),))  # 2 only after 1; 3 and 4 together
-    >>> sorted(clinic.along(2)), sorted(clinic.along(3))
+    >>> sorted(clinic.bought_with(2)), sorted(clinic.bought_with(3))
     ([1, 2], [3, 4])
     >>> clinic.next_round([2, 3], at_hand=())
     (3, 1, 4)
@@ -51,23 +51,23 @@ class Structure:
     requires: dict[int, tuple[int, ...]]
     panels: tuple[tuple[int, ...], ...]
 
-    def along(self, feature: int) -> frozenset[int]:
+    def bought_with(self, feature: int) -> frozenset[int]:
         """Return all that is bought by whoever buys a feature, itself included."""
-        return self._along.get(feature) or frozenset((feature,))
+        return self._bought_with.get(feature) or frozenset((feature,))
 
     def before(self, feature: int) -> frozenset[int]:
         """Return what must be at hand before a feature can be bought: what its panel requires."""
         return self._before.get(feature, frozenset())
 
-    def mates(self, feature: int) -> tuple[int, ...]:
+    def panel_members(self, feature: int) -> tuple[int, ...]:
         """Return the panel of a feature; the feature alone if it is in none."""
         return self._panel.get(feature, (feature,))
 
     def bought(self, used: Bools) -> Bools:
         """Return the features that rows buy, (n, d), if they use some (n, d)."""
         bought = used.copy()
-        for mates, along in self._bundles.items():
-            bought[:, sorted(along)] |= used[:, mates].any(axis=1, keepdims=True)
+        for members, needed in self._bundles.items():
+            bought[:, sorted(needed)] |= used[:, members].any(axis=1, keepdims=True)
         return bought
 
     def closure(self, features: Iterable[int], free: Collection[int] = ()) -> frozenset[int]:
@@ -80,17 +80,17 @@ class Structure:
         panels: set[int] = set()
         while stack:
             j = stack.pop()
-            first = self.mates(j)[0]
+            first = self.panel_members(j)[0]
             if first not in panels:  # its members all bring the same
                 panels.add(first)
-                fresh = {*self.mates(j), *self.before(j)}.difference(seen, free)
+                fresh = {*self.panel_members(j), *self.before(j)}.difference(seen, free)
                 seen |= fresh
                 stack.extend(fresh)
         return frozenset(seen)
 
     def dependents(self, features: Collection[int]) -> frozenset[int]:
         """Return some features and all that cannot be had without them."""
-        lost = {j for j, along in self._along.items() if not along.isdisjoint(features)}
+        lost = {j for j, needed in self._bought_with.items() if not needed.isdisjoint(features)}
         return frozenset(lost.union(features))
 
     def requiring(self, features: Collection[int]) -> frozenset[int]:
@@ -127,7 +127,7 @@ class Structure:
 
         In a panel, those that are in `first` come first.
         """
-        return sorted(features, key=lambda j: (len(self.along(j)), j not in first, j))
+        return sorted(features, key=lambda j: (len(self.bought_with(j)), j not in first, j))
 
     @cached_property
     def _panel(self) -> dict[int, tuple[int, ...]]:
@@ -140,21 +140,22 @@ class Structure:
         before: dict[int, frozenset[int]] = {}
         for j in self.requires:
             if j not in before:
-                mates = self.mates(j)
-                needed = frozenset().union(*(self.requires.get(mate, ()) for mate in mates))
-                before |= dict.fromkeys(mates, needed)
+                members = self.panel_members(j)
+                needed = frozenset().union(*(self.requires.get(member, ()) for member in members))
+                before |= dict.fromkeys(members, needed)
         return before
 
     @cached_property
     def _bundles(self) -> dict[tuple[int, ...], frozenset[int]]:
         """The closure of each panel, and of each other feature that does not come alone."""
-        wholes = dict.fromkeys(self.mates(j) for j in sorted({*self.requires, *self._panel}))
-        return {mates: self.closure(mates[:1]) for mates in wholes}
+        structured = sorted({*self.requires, *self._panel})
+        wholes = dict.fromkeys(self.panel_members(j) for j in structured)
+        return {members: self.closure(members[:1]) for members in wholes}
 
     @cached_property
-    def _along(self) -> dict[int, frozenset[int]]:
+    def _bought_with(self) -> dict[int, frozenset[int]]:
         """The closure of each feature that does not come alone."""
-        return {j: along for mates, along in self._bundles.items() for j in mates}
+        return {j: needed for members, needed in self._bundles.items() for j in members}
 
     @property
     def is_large(self) -> bool:
@@ -163,8 +164,8 @@ class Structure:
         In a chain in which each feature requires the one before, they grow with its square.
         """
         total = 0
-        for mates in dict.fromkeys(self.mates(j) for j in {*self.requires, *self._panel}):
-            total += len(self.closure(mates[:1]))
+        for members in dict.fromkeys(self.panel_members(j) for j in {*self.requires, *self._panel}):
+            total += len(self.closure(members[:1]))
             if total > MAX_ALONG:
                 return True
         return False
@@ -176,8 +177,8 @@ class Structure:
         # others it waits for.
         follows: dict[int, list[int]] = {}
         waits: dict[int, int] = {}
-        for j in {self.mates(j)[0] for j in self._before}:
-            needed = {self.mates(k)[0] for k in self.before(j)}
+        for j in {self.panel_members(j)[0] for j in self._before}:
+            needed = {self.panel_members(k)[0] for k in self.before(j)}
             waits[j] = len(needed)
             for k in needed:
                 follows.setdefault(k, []).append(j)
@@ -193,8 +194,8 @@ class Structure:
         """Return sets of features each of which must be bought before itself."""
         found: list[frozenset[int]] = []
         for j in sorted(self._before) if self.has_cycle else ():
-            if any(j in self.along(needed) for needed in self.before(j)):
-                cycle = frozenset(k for k in self.along(j) if j in self.along(k))
+            if any(j in self.bought_with(needed) for needed in self.before(j)):
+                cycle = frozenset(k for k in self.bought_with(j) if j in self.bought_with(k))
                 if cycle not in found:
                     found.append(cycle)
         return found

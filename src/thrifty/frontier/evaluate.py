@@ -131,9 +131,9 @@ def _find_evidence(point: Point, validation: ValidationSet) -> Evidence | None:
     if outputs is None:
         unseen = point.look_up
         outputs = ValidationOutputs.of(point.model, validation.X) if unseen is None else unseen()
-    passes = [] if point.passes is None else point.passes()
+    interim = [] if point.interim is None else point.interim()
     with np.errstate(over="ignore", invalid="ignore"):
-        evidence = Evidence.of(validation.y, validation.weight, *outputs, passes)
+        evidence = Evidence.of(validation.y, validation.weight, *outputs, interim)
     return evidence if evidence.is_sound else None
 
 

@@ -358,8 +358,8 @@ class Policy(Frozen):
         """Features that are read when an item is bought, (items, d)."""
         reads = self.members.copy()
         for g in np.unique(self.group[(self.own == 0) & (self.group >= 0)]).tolist():
-            mates = self.group == g
-            reads[mates] |= self.members[mates & (self.own == 0)].any(axis=0)
+            in_group = self.group == g
+            reads[in_group] |= self.members[in_group & (self.own == 0)].any(axis=0)
         return reads
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

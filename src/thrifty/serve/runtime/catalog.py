@@ -111,7 +111,7 @@ class Catalog:
 
     def bill(self, columns: Collection[int]) -> float:
         """Return the price of columns that are bought without a source: calls in the file."""
-        return self._prices.total(columns, along=False)
+        return self._prices.total(columns, with_required=False)
 
     def _warn_of_prices(self, unit: str) -> None:
         """Say where a price is not the one that the model was trained with."""

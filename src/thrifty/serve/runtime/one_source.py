@@ -96,7 +96,7 @@ def _affordable(walk: NamedWalk, cap: float) -> tuple[Feature, ...]:
     for feature in walk.wants:
         if walk.largest_bill([*wanted, feature]) <= cap:
             wanted.append(feature)
-    return tuple(feature for feature in walk.asks if feature in walk.along(wanted))
+    return tuple(feature for feature in walk.asks if feature in walk.bought_with(wanted))
 
 
 def _fetch_into(walk: NamedWalk, source: Source, wanted: tuple[Feature, ...]) -> None:

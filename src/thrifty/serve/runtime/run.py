@@ -215,15 +215,15 @@ class CaseRun:
         What is required counts with what requires it.
         """
         walk = self._walk
-        if self._case.cap is None or self._fits(walk.along(walk.wants)):
+        if self._case.cap is None or self._fits(walk.bought_with(walk.wants)):
             return walk.asks
         if walk.wants_together:
             return ()
         chosen: list[Feature] = []
         for feature in walk.wants:
-            if self._fits(walk.along([*chosen, feature])):
+            if self._fits(walk.bought_with([*chosen, feature])):
                 chosen.append(feature)
-        return tuple(feature for feature in walk.asks if feature in walk.along(chosen))
+        return tuple(feature for feature in walk.asks if feature in walk.bought_with(chosen))
 
     def _fits(self, features: Collection[Feature]) -> bool:
         """Return whether these features can be bought, told and evaluated within the cap."""
