@@ -45,7 +45,7 @@ class CaseRoutes:
         predictor = self._runtime.predictor
         longest = self._settings.timeout
         case = Case(
-            id=body.id or request.headers.get("idempotency-key"),
+            id=request.headers.get("idempotency-key") if body.id is None else body.id,
             known=by_feature(predictor, body.known),
             context=body.context,
             subject=body.subject,
