@@ -13,7 +13,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from thrifty.bundle import Schema, describe, load, save
+from thrifty.bundle import Column, Schema, describe, load, save
 from thrifty.bundle.file import FORMAT, audit_header, read_header
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError
@@ -270,7 +270,7 @@ def test_a_newer_format_is_refused_with_the_release_it_needs():
 
 @pytest.mark.parametrize("name", ["\ud800", "x" * 10_001])
 def test_a_name_that_could_not_be_read_again_is_not_saved(make, path, name):
-    schema = Schema.of({name: [1, 2], "b": [1, 2]})
+    schema = Schema((Column(name), Column("b")), named=True)
     with pytest.raises(DataError, match="cannot be saved: .*(column 0|half a character)"):
         make(schema=schema, prices=Prices({name: 1.0, "b": 1.0})).save(path)
     with pytest.raises(DataError, match="cannot be saved.*unit is not text"):
