@@ -252,7 +252,8 @@ class LinearTree(Frozen):
         audit_linear_tree(plain, arrays)
         inputs: dict[str, Any] = {}
         if plain["parts"]:
-            (base,) = unpack(plain["parts"], {name: arrays[name] for name in arrays if "/" in name})
+            nested = {name: arrays[name] for name in arrays if "/" in name}
+            (base,) = unpack(plain["parts"], nested, raw=[0])
             if not isinstance(base, Forest) or base.n_features != plain["n_features"]:
                 raise BundleError("the inputs must be the trees of a forest of the same columns")
             if base.values.shape[1] != 1:
