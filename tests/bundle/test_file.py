@@ -13,7 +13,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from thrifty.bundle import Schema, describe, load, save
+from thrifty.bundle import Column, Schema, describe, load, save
 from thrifty.bundle.file import FORMAT, audit_header, read_header
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError
@@ -266,3 +266,27 @@ def test_a_newer_format_is_refused_with_the_release_it_needs():
     for unsafe in (None, "\x1b[31m", "3.7; rm", "9" * 50):
         with pytest.raises(BundleError, match="it needs a newer Thrifty$"):
             audit_header(newer | {"needs": unsafe})
+
+
+@pytest.mark.parametrize("name", ["\ud800", "x" * 10_001])
+def test_a_name_that_could_not_be_read_again_is_not_saved(make, path, name):
+    schema = Schema((Column(name), Column("b")), named=True)
+    with pytest.raises(DataError, match="cannot be saved: .*(column 0|half a character)"):
+        make(schema=schema, prices=Prices({name: 1.0, "b": 1.0})).save(path)
+    with pytest.raises(DataError, match="cannot be saved.*unit is not text"):
+        make(prices=Prices(unit="\x1b[31m")).save(path)
+    assert not path.exists()
+
+
+def test_a_name_may_have_a_line_break(make, path):
+    schema = Schema.of({"Age\n(years)": [1, 2], "b": ["x\ty", "z"]})
+    make(schema=schema, prices=Prices({"Age\n(years)": 1.0, "b": 1.0})).save(path)
+    assert load(path).schema == schema
+
+
+def test_a_header_of_many_equal_columns_is_stored_so_that_it_can_be_read(make, path):
+    schema = Schema.of(np.ones((2, 3000)))
+    provenance = {"log": "x" * 2_000_000}
+    predictor = make(schema=schema, prices=Prices(), classes=None, provenance=provenance)
+    predictor.save(path)
+    assert load(path).provenance == provenance

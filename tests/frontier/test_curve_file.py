@@ -200,6 +200,8 @@ def test_a_small_file_cannot_describe_endless_models(monkeypatch) -> None:
         ("bills", np.zeros((2, 20)), "each of the 1 points"),
         ("gains", np.zeros((1, 0)), "there are no rows"),
         ("neg_brier", np.zeros((1, 7)), "differ in shape"),
+        ("gains", np.full((1, 20), np.nan), "gains must be finite"),
+        ("bills", np.full((1, 20), np.inf), "bills must be finite"),
         ("clusters", np.full(20, 2**40), "numbers below 20"),
         ("clusters", np.zeros(3, dtype=np.int64), "numbers below 20"),
     ],

@@ -8,6 +8,7 @@ import pytest
 from thrifty.model.encoding import Encoding
 from thrifty.model.file_checks import (
     MAX_COUNT,
+    MAX_OUTPUTS,
     count_problems,
     encoding_arrays,
     encoding_problems,
@@ -15,6 +16,7 @@ from thrifty.model.file_checks import (
     finite_problems,
     layout_problems,
     magnitude_problems,
+    output_problems,
     prior_problems,
     sealed_encoding,
     shape_problems,
@@ -96,3 +98,10 @@ def test_a_prior_is_scores_of_the_model(prior, n_scores, message) -> None:
 def test_a_value_of_any_size_and_probabilities_are_priors() -> None:
     assert not [*prior_problems(np.array([-40.0]), 1)]
     assert not [*prior_problems(np.array([0.0, 0.25, 0.75]), 3)]
+
+
+def test_a_model_has_at_most_so_many_outputs() -> None:
+    assert list(output_problems(MAX_OUTPUTS)) == []
+    assert list(output_problems(MAX_OUTPUTS + 1)) == [
+        "there are 16385 outputs, at most 16384 are possible"
+    ]

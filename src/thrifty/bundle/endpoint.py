@@ -234,7 +234,8 @@ def read_outputs(output: Any, rows: int, classes: NDArray[Any]) -> NDArray[np.fl
     if len(np.unique(order)) < len(order):
         raise ValueError(f"a class is named twice among {np.asarray(labels).tolist()[:MAX_QUOTED]}")
     proba = np.zeros((rows, len(classes)))
-    proba[:, order] = values.astype(np.float64)
+    numbers = values.astype(np.float64)
+    proba[:, order] = np.where(np.isinf(numbers), np.nan, numbers)  # the row counts as failed
     return proba
 
 

@@ -75,7 +75,7 @@ OPTIONAL_TYPES: dict[str, tuple[type, ...]] = {"decision": (dict,)}
 MAX_NAME = 200  # characters of the name of an array or of a kind
 # What a model may take of memory beyond its arrays: this many bytes, and so many for each byte of
 # its file.
-BASE_MEMORY, MEMORY_RATIO = 2**26, 256
+BASE_MEMORY, MEMORY_RATIO = 2**26, 1024
 RELEASE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,2}", re.ASCII)
 ARRAY_NAME = re.compile(r"[A-Za-z0-9_]+([./-][A-Za-z0-9_]+)*", re.ASCII)
 

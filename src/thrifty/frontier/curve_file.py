@@ -36,7 +36,7 @@ from thrifty.bundle.file import (
 from thrifty.errors import BundleError, raise_all
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.model.base import shared_parts
-from thrifty.untrusted import allowance, is_list, is_number, is_text, parse_json, shown
+from thrifty.untrusted import LARGEST, allowance, is_list, is_number, is_text, parse_json, shown
 
 __all__ = ["pack_curve", "unpack_curve"]
 
@@ -205,6 +205,8 @@ def _array_problems(arrays: Mapping[str, NDArray[Any]], n_points: int) -> Iterat
         if array.dtype != np.float64 or array.ndim != 2 or len(array) != n_points:
             yield f"{name} must have a row of numbers for each of the {n_points} points"
             return
+        if not (np.abs(array) <= LARGEST).all():
+            yield f"{name} must be finite"
     n = arrays["bills"].shape[1]
     if not n or not arrays["gains"].shape[1]:
         yield "there are no rows"

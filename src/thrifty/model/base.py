@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.errors import BundleError
+from thrifty.errors import BundleError, raise_all
 from thrifty.model.motive import End, Motive
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.rounds import Path, Round
@@ -186,6 +186,13 @@ class Frozen(ABC):
             If anything is missing, out of range, cyclic, misshapen or not finite.
         """
 
+    def probability_problems(self) -> Iterator[str]:
+        """Yield why the scores of some row would not be class probabilities.
+
+        Most kinds make probabilities of whatever their numbers are.
+        """
+        return iter(())
+
     def check_columns(self, X: NDArray[np.floating]) -> None:
         """Raise `ValueError` unless X is a table (n, n_features)."""
         if X.ndim != 2 or X.shape[1] != self.n_features:
@@ -234,8 +241,17 @@ def pack(parts: Sequence[Frozen]) -> tuple[list[dict[str, Any]], dict[str, NDArr
     return plains, arrays
 
 
-def unpack(plains: Any, arrays: Mapping[str, NDArray[Any]]) -> list[Frozen]:
+def unpack(
+    plains: Any, arrays: Mapping[str, NDArray[Any]], raw: Collection[int] = ()
+) -> list[Frozen]:
     """Check and build the parts that `pack` flattened.
+
+    Parameters
+    ----------
+    plains : list of dict
+    arrays : mapping of str to array
+    raw : collection of int
+        Parts whose outputs are read as they are, so that they need not be class probabilities.
 
     Raises
     ------
@@ -260,12 +276,16 @@ def unpack(plains: Any, arrays: Mapping[str, NDArray[Any]]) -> list[Frozen]:
             unknown.append(name)
     if unknown:
         raise BundleError(f"arrays that belong to no part of the model: {shown(sorted(unknown))}")
-    described = zip(plains, arrays_of.values(), strict=True)
-    return [build_part(part["kind"], part["model"], own) for part, own in described]
+    described = enumerate(zip(plains, arrays_of.values(), strict=True))
+    return [build_part(part["kind"], part["model"], own, k in raw) for k, (part, own) in described]
 
 
-def build_part(kind: str, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Frozen:
+def build_part(
+    kind: str, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], is_raw: bool = False
+) -> Frozen:
     """Check and build one model; the same one again if `shared_parts` has seen it.
+
+    If its outputs are read as they are, they need not be class probabilities.
 
     Raises
     ------
@@ -287,6 +307,8 @@ def build_part(kind: str, plain: Mapping[str, Any], arrays: Mapping[str, NDArray
         model = build(plain, arrays)
     finally:
         _DEPTH.reset(token)
+    if not is_raw:
+        raise_all(BundleError, kind, [*model.probability_problems()])
     # For each part there are tables of the features that a row may use.
     claim(model.n_features + 8 * model.n_scores, "the columns of a part of the model")
     return model

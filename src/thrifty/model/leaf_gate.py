@@ -172,7 +172,7 @@ class LeafGate(Frozen):
         """Check what a model file holds, then build the model from it."""
         if set(plain) != {"parts", "slope"}:
             raise BundleError("leaf gate: expected the entries parts and slope")
-        parts, slope, problems = unpack(plain["parts"], arrays), plain["slope"], []
+        parts, slope, problems = unpack(plain["parts"], arrays, raw=[0]), plain["slope"], []
         if len(parts) != 1 or not isinstance(parts[0], Forest):
             problems.append("a leaf gate has exactly one forest")
         elif parts[0].link != "mean" or len(parts[0].base) < 2:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle import Column
-from thrifty.errors import BundleError, DataError
+from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model import Forest
 from thrifty.model.file_checks import MAX_COUNT
 from thrifty.model.forest.nodes import CATEGORICAL, MISSING_LEFT, NODE, empty_nodes
@@ -112,7 +112,9 @@ def freeze(
         "subsets": np.array(subsets, dtype=np.uint64).reshape(-1, 4),
     }
     try:
-        return Forest.build({"link": link, "n_features": n_features}, arrays)
+        forest = Forest.build({"link": link, "n_features": n_features}, arrays)
+        raise_all(BundleError, "forest", [*forest.probability_problems()])
+        return forest
     except BundleError as error:
         raise DataError(f"the model cannot be adopted: {error}") from error
 

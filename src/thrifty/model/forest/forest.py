@@ -7,7 +7,7 @@ a walk that has come no further.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Self
@@ -31,13 +31,15 @@ from thrifty.model.forest.walk import ForestLists, ForestWalk, Split
 from thrifty.model.links import apply_link
 from thrifty.model.path_bounds import PathBounds
 
-__all__ = ["Forest", "votes_of"]
+__all__ = ["SHARES_TOL", "Forest", "votes_of"]
 
 ARRAYS = ("nodes", "values", "roots", "outputs", "base", "subsets")
 # A block of rows stays in the processor's cache while all trees pass over it. Each block brings all
 # trees there anew, so blocks must not be too small; nor too large, as threads share them out.
 BYTES_PER_BLOCK = 2**20
 MIN_ROWS, MAX_ROWS = 512, 4096
+# How far the class shares of all trees may be from a sum of 1.
+SHARES_TOL = 1e-6
 # Nodes times features of the largest tree whose ways are compared with each other.
 MAX_PATH_CELLS = 2**26
 
@@ -231,6 +233,21 @@ class Forest(Frozen):
         """Check what a model file holds, then build the model."""
         audit_forest(plain, arrays)
         return cls(**arrays, link=plain["link"], n_features=plain["n_features"])
+
+    def probability_problems(self) -> Iterator[str]:
+        """Yield why averages over the trees would not be class probabilities, also in walks."""
+        if self.link not in ("mean", "vote"):
+            return
+        if not (np.all(self.base >= 0) and np.all(self.contributions >= 0)):
+            yield "class shares must not be negative"
+        sums = self.contributions.sum(axis=1)
+        trees = [0.0, 0.0]
+        if len(self.roots):
+            ends = (np.minimum.reduceat(sums, self.roots), np.maximum.reduceat(sums, self.roots))
+            trees = [float(end.sum()) for end in ends]
+        totals = (np.array(trees) + self.base.sum()) / max(len(self.roots), 1)
+        if not np.all(np.abs(totals - 1.0) <= SHARES_TOL):
+            yield "class shares must add up to 1"
 
     @cached_property
     def features(self) -> NDArray[np.int64]:

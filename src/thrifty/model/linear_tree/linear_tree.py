@@ -16,7 +16,6 @@ from thrifty.model.base import Frozen, Price, pack, sealed, unpack
 from thrifty.model.encoding import Encoding
 from thrifty.model.file_checks import encoding_arrays, sealed_encoding
 from thrifty.model.forest.forest import Forest
-from thrifty.model.forest.nodes import NODE_BYTES
 from thrifty.model.linear_tree.audit import FILE_ARRAYS, audit_linear_tree
 from thrifty.model.linear_tree.node import ColumnInputs, LinearNode, NodeInputs, TreeInputs
 from thrifty.model.linear_tree.walk import LinearTreeWalk
@@ -253,7 +252,8 @@ class LinearTree(Frozen):
         audit_linear_tree(plain, arrays)
         inputs: dict[str, Any] = {}
         if plain["parts"]:
-            (base,) = unpack(plain["parts"], {name: arrays[name] for name in arrays if "/" in name})
+            nested = {name: arrays[name] for name in arrays if "/" in name}
+            (base,) = unpack(plain["parts"], nested, raw=[0])
             if not isinstance(base, Forest) or base.n_features != plain["n_features"]:
                 raise BundleError("the inputs must be the trees of a forest of the same columns")
             if base.values.shape[1] != 1:
@@ -261,15 +261,22 @@ class LinearTree(Frozen):
             trees = arrays["slots"]
             if np.any((trees < 0) | (trees >= len(base.roots))):
                 raise BundleError(f"a node reads a tree beyond the {len(base.roots)} of the forest")
-            # Every node has a copy of the trees that it reads; on the way to it, all are counted.
+            # Every node has a copy of the trees that it reads.
             sizes = np.diff(np.append(base.roots, len(base.nodes)))
-            n_copied = int(sizes[trees].sum()) + len(trees) * len(arrays["left"])
-            claim(NODE_BYTES * n_copied, "the trees that the nodes of a linear tree read")
+            claim(64 * int(sizes[trees].sum()), "the trees that the nodes of a linear tree read")
             inputs["base"] = base
         else:
             inputs["encoding"] = sealed_encoding(arrays)
         own: dict[str, Any] = {name: arrays[key] for name, key in FILE_ARRAYS.items()}
-        return cls(**own, link=plain["link"], n_features=plain["n_features"], **inputs)
+        tree = cls(**own, link=plain["link"], n_features=plain["n_features"], **inputs)
+        if tree.base is not None:
+            # On the way to each node, the trees that were read are remembered.
+            on_path = np.diff(tree.starts)
+            for node, parent in enumerate(tree.parents[1:].tolist(), start=1):
+                on_path[node] += on_path[parent]
+            remembered = np.minimum(on_path, len(tree.base.roots)).sum()
+            claim(64 * int(remembered), "the trees on the paths of a linear tree")
+        return tree
 
     def _descend(self, X: NDArray[np.floating]) -> Iterator[Visit]:
         """Yield node after node, each with the rows that reach it."""

@@ -376,7 +376,7 @@ class Policy(Frozen):
         """Check what a model file holds, then build the model."""
         raise_all(BundleError, "policy", list(_state_problems(plain, arrays)))
         nested = {name: array for name, array in arrays.items() if name not in LAYOUT}
-        predictor, value = unpack(plain["parts"], nested)
+        predictor, value = unpack(plain["parts"], nested, raw=[1])
         if not (isinstance(predictor, Forest) and isinstance(value, Forest)):
             raise BundleError("policy: predictor and value must be forests")
         cap = math.inf if plain["cap"] is None else plain["cap"]

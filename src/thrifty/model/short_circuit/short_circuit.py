@@ -8,7 +8,7 @@ The whole forest would buy all that a row buys here: the class is the same and n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -20,7 +20,7 @@ from thrifty.kernels.descent import run_short_circuit
 from thrifty.kernels.threads import blocks, run
 from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, sealed
-from thrifty.model.forest.forest import Forest
+from thrifty.model.forest.forest import SHARES_TOL, Forest
 from thrifty.model.forest.walk import ForestLists
 from thrifty.model.links import apply_link
 from thrifty.model.path_bounds import PathBounds
@@ -170,6 +170,15 @@ class ShortCircuit(Frozen):
     def path_bounds(self) -> PathBounds:
         """Return what single rows use at most: no more than in the forest without bounds."""
         return self.forest.path_bounds()
+
+    def probability_problems(self) -> Iterator[str]:
+        """Yield why the scores of a row that stops early, or not, would not be probabilities."""
+        yield from self.forest.probability_problems()
+        if self.forest.link == "mean":
+            # What unfinished trees contribute is within the bounds of their leaves.
+            change = np.abs(self.bounds.fills.sum(axis=1) - self.forest.values.sum(axis=1))
+            if np.any(change > SHARES_TOL):
+                yield "the class shares of a node must lie between those of its leaves"
 
     def walk(self, price: Price | None = None) -> ShortCircuitWalk:
         """Start one example; it requests one feature at a time, whatever the price."""
