@@ -108,6 +108,17 @@ def test_a_warning_is_printed_once(run, model, monkeypatch) -> None:
     assert result.stderr == "Warning: the moon is full\n"
 
 
+def test_ctrl_c_at_the_very_end_of_the_program_raises_nothing(capsys) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit) as caught:
+            main(["--version"])
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert caught.value.code == 0
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
 def test_an_interrupted_question_exits_with_130(model, fresh) -> None:
     command = [sys.executable, "-m", "thrifty.cli", "ask", str(model)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 import traceback
 import warnings
@@ -62,6 +63,13 @@ class LazyGroup(click.Group):
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run as a program of its own; Ctrl-C while it is ending ends it at once, silently."""
+        try:
+            return super().__call__(*args, **kwargs)
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the program; an error in printing its own help is reported like those of commands."""
