@@ -84,6 +84,18 @@ def test_an_error_is_one_message_and_a_code(run, model, monkeypatch, error, code
     assert result.stderr.strip().count("\n") == 0
 
 
+def test_an_error_that_an_interrupt_brings_about_is_an_interrupt(run, model, monkeypatch) -> None:
+    def fail(path):
+        try:
+            raise KeyboardInterrupt
+        finally:  # as `zipfile` does, when it is interrupted while it writes
+            raise ValueError("there is an open writing handle")
+
+    monkeypatch.setattr("thrifty.bundle.describe", fail)
+    result = run("inspect", model)
+    assert (result.exit_code, result.stderr) == (130, "\ninterrupted\n")
+
+
 def test_debug_shows_where_an_error_comes_from(run, folder) -> None:
     (folder / "odd.thrifty").write_bytes(b"no model")
     plain, debug = run("inspect", "odd.thrifty"), run("--debug", "inspect", "odd.thrifty")

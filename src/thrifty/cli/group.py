@@ -95,10 +95,10 @@ class LazyGroup(click.Group):
                 return super().invoke(ctx)
             except (click.ClickException, click.exceptions.Exit, click.Abort):
                 raise  # click reports these itself
-            except KeyboardInterrupt:
-                echo("\ninterrupted", err=True)
-                ctx.exit(INTERRUPTED)
-            except Exception as error:
+            except (KeyboardInterrupt, Exception) as error:
+                if _is_interrupt(error):
+                    echo("\ninterrupted", err=True)
+                    ctx.exit(INTERRUPTED)
                 if isinstance(error, OSError) and error.errno == errno.EPIPE:
                     raise  # the reader of our output has closed the pipe
                 if ctx.params.get("debug"):
@@ -111,6 +111,13 @@ class LazyGroup(click.Group):
                 _show_error(message)
                 codes = [code for kind, code in EXIT_CODES.items() if isinstance(error, kind)]
                 ctx.exit(codes[0] if codes else FAILURE)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Return whether an error is Ctrl-C, or came up while that ended something, such as a zip."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _describe(error: OSError) -> str:
