@@ -84,6 +84,18 @@ def test_an_error_is_one_message_and_a_code(run, model, monkeypatch, error, code
     assert result.stderr.strip().count("\n") == 0
 
 
+def test_an_error_that_an_interrupt_brings_about_is_an_interrupt(run, model, monkeypatch) -> None:
+    def fail(path):
+        try:
+            raise KeyboardInterrupt
+        finally:  # as `zipfile` does, when it is interrupted while it writes
+            raise ValueError("there is an open writing handle")
+
+    monkeypatch.setattr("thrifty.bundle.describe", fail)
+    result = run("inspect", model)
+    assert (result.exit_code, result.stderr) == (130, "\ninterrupted\n")
+
+
 def test_debug_shows_where_an_error_comes_from(run, folder) -> None:
     (folder / "odd.thrifty").write_bytes(b"no model")
     plain, debug = run("inspect", "odd.thrifty"), run("--debug", "inspect", "odd.thrifty")
@@ -106,6 +118,17 @@ def test_a_warning_is_printed_once(run, model, monkeypatch) -> None:
     result = run("inspect", model)
     assert result.exit_code == 0
     assert result.stderr == "Warning: the moon is full\n"
+
+
+def test_ctrl_c_at_the_very_end_of_the_program_raises_nothing(capsys) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit) as caught:
+            main(["--version"])
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert caught.value.code == 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 import traceback
 import warnings
@@ -63,6 +64,13 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run as a program of its own; Ctrl-C while it is ending ends it at once, silently."""
+        try:
+            return super().__call__(*args, **kwargs)
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the program; an error in printing its own help is reported like those of commands."""
         try:
@@ -87,10 +95,10 @@ class LazyGroup(click.Group):
                 return super().invoke(ctx)
             except (click.ClickException, click.exceptions.Exit, click.Abort):
                 raise  # click reports these itself
-            except KeyboardInterrupt:
-                echo("\ninterrupted", err=True)
-                ctx.exit(INTERRUPTED)
-            except Exception as error:
+            except (KeyboardInterrupt, Exception) as error:
+                if _is_interrupt(error):
+                    echo("\ninterrupted", err=True)
+                    ctx.exit(INTERRUPTED)
                 if isinstance(error, OSError) and error.errno == errno.EPIPE:
                     raise  # the reader of our output has closed the pipe
                 if ctx.params.get("debug"):
@@ -103,6 +111,13 @@ class LazyGroup(click.Group):
                 _show_error(message)
                 codes = [code for kind, code in EXIT_CODES.items() if isinstance(error, kind)]
                 ctx.exit(codes[0] if codes else FAILURE)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Return whether an error is Ctrl-C, or came up while that ended something, such as a zip."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _describe(error: OSError) -> str:
