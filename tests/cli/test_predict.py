@@ -16,7 +16,8 @@ from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, load
 def test_predictions_are_those_of_the_model(run, model, frame) -> None:
     result = run("predict", model, "table.csv", "--proba", "--bill")
     assert result.exit_code == 0, result.stderr
-    found = pd.read_csv(io.StringIO(result.stdout))
+    exact = dict.fromkeys(["proba_no", "proba_yes", "bill"], float)  # pandas 2 rounds otherwise
+    found = pd.read_csv(io.StringIO(result.stdout), converters=exact)
     predictor = load(model)
     assert list(found.columns) == ["prediction", "proba_no", "proba_yes", "bill"]
     assert found["prediction"].tolist() == predictor.predict(frame).tolist()
