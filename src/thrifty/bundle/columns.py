@@ -12,7 +12,7 @@ import math
 import re
 import reprlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -151,10 +151,14 @@ def read_column(raw: Any) -> tuple[NDArray[Any], tuple[Label, ...] | None]:
         cells = converted if is_numeric(converted) else cells
     elif isinstance(dtype, np.dtype) or kind is None:  # polars dtypes have no kind
         cells = np.asarray(raw.to_numpy())
+        if cells.dtype.kind == "f" and hasattr(dtype, "is_integer") and dtype.is_integer():
+            cells = _whole_numbers(cells, raw.to_list)
     elif kind in "Mm":
         raise DataError(DATES)
     elif kind in "biuf":  # pandas' nullable numbers
         cells = np.asarray(raw.to_numpy(dtype=np.float64, na_value=np.nan))
+        if kind in "iu":
+            cells = _whole_numbers(cells, lambda: raw.to_numpy(dtype=object))
     else:
         cells = np.asarray(raw.to_numpy(dtype=object))
     if cells.ndim != 1:
@@ -169,6 +173,13 @@ def read_column(raw: Any) -> tuple[NDArray[Any], tuple[Label, ...] | None]:
                 shown = reprlib.repr(label)
                 raise DataError(f"has {shown} as a category; convert it to text: .astype(str)")
     return cells if is_numeric(cells) else cells.astype(object), declared
+
+
+def _whole_numbers(rounded: NDArray[Any], read: Callable[[], Any]) -> NDArray[Any]:
+    """Return whole numbers with missing ones as floats; as they are, if floats are not exact."""
+    if not (np.abs(rounded) >= 2.0**53).any():
+        return rounded
+    return np.array(read(), dtype=object)
 
 
 def learn_categories(

@@ -57,6 +57,8 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
     _origin: ClassVar[Mapping[str, str]] = {}
     # Whether `class_weight` multiplies the weights of the rows; if not, the estimator applies it.
     _class_weight_scales_rows: ClassVar[bool] = True
+    # Most classes that it takes, and why: what work or memory grows with them; None for any number.
+    _most_classes: ClassVar[tuple[int, str] | None] = None
 
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Self:
@@ -163,6 +165,8 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             train = TrainingSet.read(
                 task_of(self), table, y, self.prices, sample_weight, qid, groups, row_costs
             )
+        if self._most_classes is not None:
+            train.limit_classes(*self._most_classes)
         self._ranges = _value_ranges(train)
         step = -(-len(train) // MAX_SAMPLE)
         self._sampled = train.X[::step], train.schema

@@ -266,6 +266,14 @@ class TrainingSet:
             raise DataError("costs: given by class and for each row; give one of them")
         return replace(self, error_costs=ErrorCosts.read(costs, self.classes))
 
+    def limit_classes(self, most: int, why: str) -> None:
+        """Raise a DataError if there are more classes than a method can take, and say why."""
+        if self.n_classes > most:
+            raise DataError(
+                f"target: {self.n_classes} classes; {why}, and the limit is {most}. Join rare "
+                "classes, or use GreedyMiserClassifier"
+            )
+
     def require_every_class(self) -> None:
         """Raise a DataError if a class has no row of positive weight."""
         if len(np.unique(self.y)) < self.n_classes:

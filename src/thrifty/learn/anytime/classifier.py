@@ -99,6 +99,7 @@ class AnytimeClassifier(PricedClassifier):
     6.0 6.0 1.0
     """
 
+    _most_classes: ClassVar[tuple[int, str] | None] = (200, "each has a representation of its own")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "prices": PRICE_LISTS,
         "penalty": [Interval(Real, 0, None, closed="left"), None],

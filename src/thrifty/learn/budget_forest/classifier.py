@@ -86,6 +86,8 @@ class BudgetForestClassifier(PricedClassifier):
     2.0
     """
 
+    # The kernel counts two classes in a word, and numbers the words by bytes.
+    _most_classes: ClassVar[tuple[int, str] | None] = (512, "trees count all of them at every cut")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "prices": PRICE_LISTS,
         "budget": [Interval(Real, 0, None, closed="left"), None],

@@ -6,6 +6,7 @@ With more than two classes each class has a tree, and all are learned at the sam
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,10 @@ Floats = NDArray[np.float64]
 # an even larger one.
 PATH_PENALTIES = 10
 LARGEST_FACTOR, SMALLEST_FACTOR = 4.0, 2e-3
+# Every node solves linear systems of the size of the inputs.
+MAX_INPUTS = 2000
+# Number of trees from which on their sweeps are shared out.
+MANY_TREES = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +94,7 @@ class CostLinear(PricedEstimator):
         "max_sweeps": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
+    _most_classes: ClassVar[tuple[int, str] | None] = (200, "each has a tree of its own")
     # Whether the loss of a node counts only for the rows that exit there, as in a cascade.
     at_exit: ClassVar[bool] = False
 
@@ -185,8 +191,25 @@ class CostLinear(PricedEstimator):
         """Compute the inputs of each tree, and the objective that it minimizes on them."""
         seed = int(check_random_state(self.random_state).randint(2**31))
         columns = None if self.base == "boosted" else ColumnInputs(train)
+        if columns is not None and len(columns.encoding.columns) > MAX_INPUTS:
+            raise DataError(
+                f"table: {len(columns.encoding.columns)} inputs; every node solves linear systems "
+                f"of that size, and the limit is {MAX_INPUTS}. Select columns first, or set "
+                "base='boosted'"
+            )
         learners = []
-        for target in self._targets(train, validation):
+        targets = self._targets(train, validation)
+        max_sweeps = self.max_sweeps
+        if len(targets) > MANY_TREES and max_sweeps > 1:
+            max_sweeps = max(1, max_sweeps * MANY_TREES // len(targets))
+            warnings.warn(
+                f"{len(targets)} classes have a tree each: {max_sweeps} instead of "
+                f"{self.max_sweeps} sweeps are made, as many in all as for {MANY_TREES} classes; "
+                "raise max_sweeps for more",
+                UserWarning,
+                stacklevel=3,
+            )
+        for target in targets:
             inputs: Inputs | None = columns
             if inputs is None:
                 trees = grow_base_trees(train, target.y, self.n_estimators, seed)
@@ -202,7 +225,7 @@ class CostLinear(PricedEstimator):
             )
             learners.append(
                 TreeLearner(
-                    inputs, on_train, on_validation, self._shape(), self.max_sweeps, target.scale,
+                    inputs, on_train, on_validation, self._shape(), max_sweeps, target.scale,
                     target.constant,
                 )
             )  # fmt: skip

@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 # Size of the weights, on inputs of unit scale, below which the root is rounded off. It must be
 # positive for Lemma 1 of Xu (2014), and it allows a weight of 0 to become nonzero again.
 ROOT_SMOOTHING = 1e-4
+# Sparse products of this many entries or fewer take longer than dense ones: most of it is overhead.
+MAX_DENSE = 4096
 
 
 def smooth_root(squares: Floats) -> Floats:
@@ -106,9 +108,15 @@ class CostTerms:
         return cls(np.array([price for price, _ in kept]), csr_matrix(table), unit, visit_price)
 
     @cached_property
-    def terms_of_input(self) -> csr_matrix:
-        """Which terms each input belongs to, a sparse matrix (q, A)."""
-        return csr_matrix(self.members.T)
+    def input_sums(self) -> csr_matrix | Floats:
+        """The matrix (A, q) whose product with (q,) adds up the inputs of each term."""
+        return self.members.toarray() if np.prod(self.members.shape) <= MAX_DENSE else self.members
+
+    @cached_property
+    def term_sums(self) -> csr_matrix | Floats:
+        """The matrix (q, A) whose product with (A,) adds up the terms of each input."""
+        sums = self.input_sums.T
+        return np.ascontiguousarray(sums) if isinstance(sums, np.ndarray) else csr_matrix(sums)
 
     @cached_property
     def droppable_sets(self) -> NDArray[np.bool_]:

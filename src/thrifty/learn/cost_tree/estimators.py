@@ -52,7 +52,9 @@ class CostTreeClassifier(CostLinearClassifier):
     shrinkage : float
         Weight of the l1 norm (rho).
     max_sweeps : int
-        Maximum number of sweeps over the nodes; at 0 the tree is only initialized.
+        Maximum number of sweeps over the nodes; at 0 the tree is only initialized. More than 30
+        classes, which have a tree each, share the sweeps of 30 trees; a warning says how many each
+        has.
     class_weight : dict, "balanced" or None
         Weights of the classes in the loss; costs are not weighted.
     random_state : int, RandomState or None
@@ -219,7 +221,8 @@ class CostCascadeClassifier(CostLinearClassifier):
     shrinkage : float
         Weight of the l1 norm (rho).
     max_sweeps : int
-        Maximum number of sweeps over the stages.
+        Maximum number of sweeps over the stages. More than 30 classes, which have a cascade each,
+        share the sweeps of 30; a warning says how many each has.
     class_weight : dict, "balanced" or None
         Weights of the classes in the loss (mu); costs are not weighted.
     random_state : int, RandomState or None

@@ -193,6 +193,6 @@ def _leaf_problem(
     """Return the problem of a node as a leaf, given the probability (n,) of reaching it."""
     above = tree.shape.ancestry[node].copy()
     above[node] = False
-    path_squares = objective.terms.members @ np.square(tree.weights[above]).sum(axis=0)
+    path_squares = objective.terms.input_sums @ np.square(tree.weights[above]).sum(axis=0)
     share = float(objective.weight @ reach)
     return LeafProblem(objective, objective.loss_weight * reach, share, path_squares)

@@ -73,17 +73,17 @@ class LeafProblem:
         on = self.objective
         losses = on.loss.value(on.Z @ beta + bias, on.y)
         loss = float(self.loss_weight @ losses) + 0.5 * on.loss.bias_ridge * bias**2
-        squares = self.path_squares + on.terms.members @ np.square(beta)
+        squares = self.path_squares + on.terms.input_sums @ np.square(beta)
         norm = on.shrinkage * float(smooth_root(np.square(beta)).sum())
         return loss + (norm + self.share * float(smooth_root(squares) @ on.weighted_prices))
 
     def penalty_curvature(self, beta: Floats) -> Floats:
         """Return the diagonal of Gamma in eq. 3.17: second derivatives of norm and cost, (q,)."""
         on = self.objective
-        squares = self.path_squares + on.terms.members @ np.square(beta)
+        squares = self.path_squares + on.terms.input_sums @ np.square(beta)
         roots = np.sqrt(squares + ROOT_SMOOTHING**2)
         norm = on.shrinkage / np.sqrt(np.square(beta) + ROOT_SMOOTHING**2)
-        cost = on.terms.terms_of_input @ (on.weighted_prices / roots)
+        cost = on.terms.term_sums @ (on.weighted_prices / roots)
         return np.asarray(norm + self.share * cost)
 
     def loss_model(self, beta: Floats, bias: float) -> tuple[Floats, Floats]:
@@ -134,11 +134,12 @@ def _newton_target(
     gradient, hessian = problem.loss_model(beta, bias)
     right_hand_side = hessian @ np.append(beta, bias) - gradient
     ridge = RELATIVE_RIDGE * max(float(np.trace(hessian)) / len(hessian), np.finfo(float).tiny)
-    solution, diagonal = np.append(beta, bias), np.arange(len(hessian))
+    solution, size = np.append(beta, bias), len(hessian)
     for _ in range(effort.systems):
         system = hessian.copy()
-        system[diagonal[:-1], diagonal[:-1]] += problem.penalty_curvature(solution[:-1])
-        system[diagonal, diagonal] += ridge
+        diagonal = system.reshape(-1)[:: size + 1]
+        diagonal[:-1] += problem.penalty_curvature(solution[:-1])
+        diagonal += ridge
         _, found, failed = dposv(system, right_hand_side, lower=1, overwrite_a=1)
         if failed:  # not positive definite: columns are copies of each other, despite the ridge
             break

@@ -147,7 +147,7 @@ class SplitProblem:
         bounds = 0.5 * ((self._path_squares(beta) + smoothing**2) / eta + eta) - smoothing
         costs = (bounds * on.weighted_prices).sum(axis=1) + self.visit_costs
         value, gradient, shares = self._routed(x, costs)
-        curvature = on.terms.terms_of_input @ (shares @ (on.weighted_prices / eta))
+        curvature = on.terms.term_sums @ (shares @ (on.weighted_prices / eta))
         norm = 0.5 * ((np.square(beta) + smoothing**2) / gamma + gamma) - smoothing
         gradient[:-3] += (curvature + on.shrinkage / gamma) * beta
         return value + on.shrinkage * float(norm.sum()), gradient
@@ -158,7 +158,7 @@ class SplitProblem:
         eta, gamma = self.touching_points(x)
         reached = on.weight * self.reach
         shares = np.concatenate([branch.p_exit.T @ reached for branch in (self.left, self.right)])
-        penalty_curvature = on.terms.terms_of_input @ (0.5 * shares @ (on.weighted_prices / eta))
+        penalty_curvature = on.terms.term_sums @ (0.5 * shares @ (on.weighted_prices / eta))
         loss_weight = on.loss_weight * self.reach
         curvature = on.loss.curvature * (loss_weight @ np.square(on.Z)) + (
             penalty_curvature + on.shrinkage / gamma
@@ -169,7 +169,7 @@ class SplitProblem:
 
     def _path_squares(self, beta: Floats) -> Floats:
         """Sum the squared weights of each term over the path to each exit, (L, A)."""
-        return np.asarray(self.other_squares + self.objective.terms.members @ np.square(beta))
+        return np.asarray(self.other_squares + self.objective.terms.input_sums @ np.square(beta))
 
     def _routed(self, x: Floats, costs: Floats) -> tuple[float, Floats, Floats]:
         """Return loss and cost of the rows that reach the node, given the costs (L,) of the exits.

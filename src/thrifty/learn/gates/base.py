@@ -9,7 +9,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.random import RandomState
@@ -99,6 +99,10 @@ def choose_trial(trials: Mapping[Knob, GateTrial], kind: str, number: float) -> 
 class BaseGateClassifier(PricedClassifier):
     """Base of the classifiers that put a gate in front of an expensive model."""
 
+    _most_classes: ClassVar[tuple[int, str] | None] = (
+        200,
+        "gate and local model are trained for each",
+    )
     expensive: Any
     share: float
     penalty: float | str

@@ -81,6 +81,7 @@ class LadderClassifier(PricedClassifier, Ladder):
     The first column alone decides half of the rows; only the others pay for the second one too.
     """
 
+    _most_classes: ClassVar[tuple[int, str] | None] = (200, "every rung has trees for each")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Ladder._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],

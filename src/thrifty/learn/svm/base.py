@@ -35,6 +35,8 @@ __all__ = ["FullSVM", "SVCCompressor"]
 Floats = NDArray[np.float64]
 # Number of sizes that a path tries by default.
 PATH_SIZES = 12
+# Most classes: 150 make 11,175 pairs, each with a coefficient for every support vector.
+MAX_CLASSES = 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,6 +225,7 @@ class SVCCompressor(PricedClassifier):
     def _full_svm(self, train: TrainingSet) -> FullSVM:
         """Read the fitted SVC, or train one on standardized rows; may replace `classes_`."""
         if self.svc is None:
+            train.limit_classes(MAX_CLASSES, "every pair of them has an SVM")
             train.require_every_class()
             encoding = standardize(train.schema, train.X, train.weight)
             Z = encoding.apply(train.X)

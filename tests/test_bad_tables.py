@@ -1,0 +1,141 @@
+"""Bad tables are answered or refused with a clear error, by every public estimator.
+
+`bad_tables` has the cases. What the border refuses is refused for all estimators by the same code,
+so one estimator of each task sees every case; the cases that get past the border are given to all.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from bad_tables import HARD, bad_tables, estimators, run
+
+import thrifty
+from thrifty import DataError
+
+TABLES = {table.name: table for table in bad_tables()}
+ESTIMATORS = estimators(small=True)
+ONE_OF_EACH_TASK = ("GreedyMiserClassifier", "GreedyMiserRegressor", "GreedyMiserRanker")
+LIGHT = [name for name, table in TABLES.items() if not table.heavy]
+
+
+@pytest.fixture(autouse=True)
+def quiet_numpy():
+    with np.errstate(all="ignore"):
+        yield
+
+
+def check(estimator: str, table: str) -> None:
+    outcome = run(ESTIMATORS[estimator], TABLES[table])
+    if outcome is not None:
+        assert outcome.is_allowed, f"{outcome.kind}: {outcome.words}"
+
+
+@pytest.mark.parametrize("table", LIGHT)
+@pytest.mark.parametrize("estimator", ONE_OF_EACH_TASK)
+def test_every_bad_table_is_answered_or_refused(estimator, table) -> None:
+    check(estimator, table)
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("table", HARD)
+@pytest.mark.parametrize("estimator", [name for name in ESTIMATORS if name not in ONE_OF_EACH_TASK])
+def test_hard_tables_are_answered_or_refused_by_every_estimator(estimator, table) -> None:
+    check(estimator, table)
+
+
+@pytest.mark.parametrize(
+    "parameter", ["budget", "cap", "time_limit", "confidence", "costs", "target", "class_weight"]
+)
+def test_odd_settings_are_refused_or_taken_by_every_estimator(parameter) -> None:
+    for name, estimator in ESTIMATORS.items():
+        if parameter in estimator.get_params(deep=False):
+            for table in LIGHT:
+                if table.startswith(f"settings: {parameter}="):
+                    check(name, table)
+
+
+@pytest.mark.slow
+@pytest.mark.no_cover
+@pytest.mark.parametrize("table", [name for name in TABLES if name not in LIGHT])
+@pytest.mark.parametrize(
+    "estimator", ["CostTreeClassifier", "CostTreeRegressor", "AnytimeClassifier",
+                  "SubmodularTreeClassifier", "SubmodularTreeRegressor", "BudgetForestClassifier",
+                  "CompressedSVC", "GreedyMiserClassifier"]
+)  # fmt: skip
+def test_large_tables_are_answered_or_refused(estimator, table) -> None:
+    check(estimator, table)
+
+
+# --- the words
+
+
+def refusal(X, y, **settings) -> str:
+    with pytest.raises(DataError) as caught:
+        thrifty.GreedyMiserClassifier(n_estimators=2).fit(X, y, **settings)
+    return str(caught.value)
+
+
+FRAME = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0) % 3})
+LABELS = np.array(["no", "yes"] * 10)
+
+
+def test_columns_of_one_name_are_named() -> None:
+    twice = pd.concat([FRAME, FRAME[["b"]]], axis=1)
+    assert refusal(twice, LABELS) == (
+        "table: more than one column is named 'b'; rename or drop them"
+    )
+
+
+@pytest.mark.parametrize("kind", [np.int64, object, "Int64"])
+def test_identifiers_that_would_become_one_are_refused(kind) -> None:
+    ids = pd.Series(2**53 + np.arange(20), dtype=kind)
+    words = refusal(FRAME.assign(id=ids), LABELS)
+    assert "column 'id' holds 9007199254740993 in row 1" in words and ".astype(str)" in words
+    exact = FRAME.assign(id=pd.Series(2**54 + 4 * np.arange(20), dtype=kind))
+    thrifty.GreedyMiserClassifier(n_estimators=2).fit(exact, LABELS)
+
+
+def test_a_label_comes_back_as_it_is_or_is_refused() -> None:
+    y = np.array(["a\0b", "a"] * 10, dtype=object)
+    model = thrifty.GreedyMiserClassifier(n_estimators=2).fit(FRAME, y)
+    assert set(model.predict(FRAME)) <= {"a\0b", "a"} and model.classes_.tolist() == ["a", "a\0b"]
+    y[0] = "a\0"
+    assert "the label 'a\\x00' ends in NUL" in refusal(FRAME, y)
+
+
+def test_weights_that_no_sum_shows_are_left_out() -> None:
+    weight = np.where(FRAME["a"] < 10, 1.0, 1e-200)
+    model = thrifty.GreedyMiserRegressor(n_estimators=2).fit(FRAME, FRAME["a"], weight)
+    part = thrifty.GreedyMiserRegressor(n_estimators=2).fit(FRAME[:10], FRAME["a"][:10])
+    np.testing.assert_array_equal(model.predict(FRAME), part.predict(FRAME))
+    assert "divide all weights by it" in refusal(FRAME, LABELS, sample_weight=np.full(20, 1e200))
+
+
+def test_more_classes_than_a_forest_can_count_are_refused() -> None:
+    y = np.arange(1200) % 600
+    X = np.random.default_rng(0).normal(size=(1200, 2))
+    with pytest.raises(DataError, match="600 classes; .* the limit is 512"):
+        thrifty.BudgetForestClassifier(n_estimators=1).fit(X, y)
+    model = thrifty.BudgetForestClassifier(n_estimators=1).fit(X[y < 512], y[y < 512])
+    assert len(model.classes_) == 512
+
+
+def test_many_classes_share_the_sweeps_of_cost_sensitive_trees() -> None:
+    y = np.repeat(np.arange(40), 3)
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    with pytest.warns(UserWarning, match="1 instead of 2 sweeps"):
+        thrifty.CostTreeClassifier(max_depth=1, max_sweeps=2).fit(X, y)
+    with pytest.raises(DataError, match="201 classes; each has a tree of its own"):
+        thrifty.CostTreeClassifier(max_depth=1).fit(np.zeros((402, 1)), np.arange(402) % 201)
+    with pytest.raises(DataError, match="2001 inputs; .* the limit is 2000"):
+        thrifty.CostTreeClassifier().fit(
+            np.random.default_rng(0).normal(size=(4, 2001)), [0, 1] * 2
+        )
