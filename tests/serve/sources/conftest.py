@@ -62,7 +62,7 @@ class Server:
             await writer.drain()
             return False
         if reply == "late":
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(0.8)
             reply = (200, {"score": 7})
         status, content = reply
         body = content if isinstance(content, bytes) else json.dumps(content).encode()
