@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 
 import pytest
 
@@ -19,7 +20,7 @@ def header_of(ledger, case="a", subject=None):
 
 def intend(ledger, *items, case="a", subject=None, limit=None, quoted=2.0, **options):
     intents = [Intent(item, quoted, **options) for item in items]
-    return asyncio.run(ledger.intend(header_of(ledger, case, subject), intents, limit))
+    return ledger.intend(header_of(ledger, case, subject), intents, limit).result()
 
 
 def settle(ledger, grants, item, values='[["chol", 233]]', paid=2.0, state="settled", case="a"):
@@ -29,7 +30,7 @@ def settle(ledger, grants, item, values='[["chol", 233]]', paid=2.0, state="sett
 
 
 def find(ledger, case="a", subject=None, max_age=0.0):
-    return asyncio.run(ledger.find(header_of(ledger, case, subject), max_age))
+    return ledger.find(header_of(ledger, case, subject), max_age).result()
 
 
 # --- buying once -------------------------------------------------------------
@@ -47,11 +48,8 @@ def test_two_processes_are_granted_an_item_once(open_ledger):
 
 
 def test_requests_in_one_commit_are_granted_an_item_once(ledger):
-    async def all_at_once():
-        wishes = [ledger.intend(header_of(ledger), [Intent("blood", 2.0)]) for _ in range(16)]
-        return await asyncio.gather(*wishes)
-
-    assert sum(len(grants.mine) for grants in asyncio.run(all_at_once())) == 1
+    wishes = [ledger.intend(header_of(ledger), [Intent("blood", 2.0)]) for _ in range(16)]
+    assert sum(len(wish.result().mine) for wish in wishes) == 1
 
 
 def test_what_was_settled_is_not_granted_again_and_its_values_are_there(ledger):
@@ -205,13 +203,13 @@ def test_values_of_the_same_subject_are_found_while_they_are_fresh(ledger, clock
 
 def test_the_end_of_a_case_is_recorded(ledger):
     intend(ledger, "blood")
-    asyncio.run(ledger.finish(header_of(ledger), ENDING))
+    ledger.finish(header_of(ledger), ENDING).result()
     row = find(ledger).row
     assert row.ending == ENDING and row.header == header_of(ledger)
 
 
 def test_a_case_that_bought_nothing_is_recorded_too(ledger):
-    asyncio.run(ledger.finish(header_of(ledger), ENDING))
+    ledger.finish(header_of(ledger), ENDING).result()
     assert [(row.ending, entries) for row, entries in ledger.cases()] == [(ENDING, [])]
 
 
@@ -228,7 +226,7 @@ def test_all_cases_are_listed_with_their_purchases(ledger, clock, monkeypatch):
 
 def test_old_values_are_erased_and_old_cases_deleted(ledger, clock):
     settle(ledger, intend(ledger, "blood"), "blood")
-    asyncio.run(ledger.finish(header_of(ledger), ENDING))
+    ledger.finish(header_of(ledger), ENDING).result()
     clock.now += 86_400.0 * 2
     intend(ledger, "open", case="b")
     settle(ledger, intend(ledger, "new", case="c"), "new", case="c")
@@ -306,18 +304,12 @@ def test_a_settlement_joins_the_next_commit(open_ledger):
 def test_a_wish_that_is_cancelled_before_it_is_written_is_not_granted(open_ledger, clock):
     ledger = open_ledger()
 
-    async def cancel_one():
-        blocker = asyncio.get_running_loop().run_in_executor(
-            None,
-            lambda: ledger._writer.submit(lambda store: __import__("time").sleep(0.2)).result(),
-        )
-        await asyncio.sleep(0.05)
-        wish = asyncio.create_task(ledger.intend(header_of(ledger), [Intent("blood", 2.0)]))
-        await asyncio.sleep(0.01)
-        wish.cancel()
-        await blocker
-
-    asyncio.run(cancel_one())
+    hold, started = threading.Event(), threading.Event()
+    ledger._writer.submit(lambda store: (started.set(), hold.wait()))
+    started.wait()
+    wish = ledger.intend(header_of(ledger), [Intent("blood", 2.0)])
+    assert wish.cancel()
+    hold.set()
     assert intend(ledger, "blood").mine
 
 

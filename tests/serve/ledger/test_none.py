@@ -12,11 +12,11 @@ def test_everything_is_granted_and_nothing_remembered():
     none = NoLedger()
     header = none.header("a", None, "model", None)
     for _ in range(2):
-        grants = asyncio.run(none.intend(header, [Intent("x", 1.0)], limit=0.0))
+        grants = none.intend(header, [Intent("x", 1.0)], limit=0.0).result()
         assert list(grants.mine) == ["x"]
     settlement = Settlement("a", "x", "me", "settled", 1.0, "delivered")
     assert none.settle([settlement]).result() == [True]
-    assert asyncio.run(none.find(header, 60.0)).entries == {}
+    assert none.find(header, 60.0).result().entries == {}
     assert asyncio.run(none.wait("a", ["x"])) == {}
     assert none.flush().result() is None
 

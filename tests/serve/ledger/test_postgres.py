@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import os
 import tempfile
@@ -37,7 +36,7 @@ def connection(postgres):
 
 def intend(ledger, item="blood"):
     header = ledger.header("a", None, "model", None)
-    return asyncio.run(ledger.intend(header, [Intent(item, 2.0)]))
+    return ledger.intend(header, [Intent(item, 2.0)]).result()
 
 
 def test_a_ledger_of_a_newer_version_is_refused(postgres, connection):

@@ -13,7 +13,7 @@ from thrifty.serve import Ledger
 
 
 @pytest.fixture
-def predictor() -> Predictor:
+def chain() -> Predictor:
     return chain_predictor()
 
 

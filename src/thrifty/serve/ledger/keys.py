@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import os
 import secrets
@@ -41,8 +40,9 @@ class KeyedHash:
 
     def __call__(self, *parts: str) -> str:
         """Return the hash of some texts as 64 hexadecimal digits; where one ends matters."""
-        message = b"".join(len(part.encode()).to_bytes(8) + part.encode() for part in parts)
-        return hmac.new(self._key, message, hashlib.sha256).hexdigest()
+        coded = [part.encode() for part in parts]
+        message = b"".join([len(part).to_bytes(8) + part for part in coded])
+        return hmac.digest(self._key, message, "sha256").hex()
 
     def __repr__(self) -> str:
         return "KeyedHash(***)"

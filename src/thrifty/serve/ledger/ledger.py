@@ -43,8 +43,8 @@ PAGE_SIZE = 500
 class Ledger:
     """A record of all purchases, in SQLite or PostgreSQL; use `Ledger.open`.
 
-    Several processes may use one ledger. Methods may be called from any thread; those that are
-    coroutines from any event loop.
+    Several processes may use one ledger. Methods may be called from any thread. Those that serve
+    cases return futures: of `asyncio.wrap_future` in an event loop, of ``result()`` elsewhere.
 
     Parameters
     ----------
@@ -139,20 +139,19 @@ class Ledger:
         """Return the key under which an item is bought for a case, in every process."""
         return self._hash("key", case, item)
 
-    async def find(self, header: Header, max_age: float) -> CaseRecord:
-        """Return what the ledger has of a case, and values of its subject up to so old."""
+    def find(self, header: Header, max_age: float) -> Future[CaseRecord]:
+        """Read what the ledger has of a case, and values of its subject up to so old."""
         since = self._clock() - max_age
         subject = header.subject if max_age > 0 else None
-        found: CaseRecord = await self._read(self._store.find, header.case, subject, since)
-        return found
+        return self._read(self._store.find, header.case, subject, since)
 
-    async def intend(
+    def intend(
         self,
         header: Header,
         intents: Sequence[Intent],
         limit: float | None = None,
         besides: Sequence[float] = (),
-    ) -> Grants:
+    ) -> Future[Grants]:
         """Commit the intent to buy some items of one case, unless others have it already.
 
         What is in `Grants.mine` is to be bought now. For the rest, `Grants.entries` has what was
@@ -161,10 +160,7 @@ class Ledger:
         `besides`, would cost more than `limit`.
         """
         owner = f"{self.owner}:{next(self._numbers)}"
-        grants: Grants = await asyncio.wrap_future(
-            self._writer.submit(Request(header, intents, owner, limit, tuple(besides)))
-        )
-        return grants
+        return self._writer.submit(Request(header, intents, owner, limit, tuple(besides)))
 
     def settle(self, settlements: Sequence[Settlement], hurry: bool = False) -> Future[list[bool]]:
         """Settle purchases in one commit; False for one that was taken over or assumed meanwhile.
@@ -182,7 +178,7 @@ class Ledger:
         """Wait until none of some items is an intent of a living owner; return their entries."""
         pause = 0.002
         while True:
-            record = await self._read(self._store.find, case, None, 0.0)
+            record = await asyncio.wrap_future(self._read(self._store.find, case, None, 0.0))
             entries = {item: record.entries[item] for item in items if item in record.entries}
             now = self._clock()
             if not any(e.state == "intent" and e.expires_at > now for e in entries.values()):
@@ -190,15 +186,12 @@ class Ledger:
             await asyncio.sleep(pause)
             pause = min(2 * pause, 0.05)
 
-    async def finish(self, header: Header, ending: Ending) -> None:
+    def finish(self, header: Header, ending: Ending) -> Future[None]:
         """Record how a run of a case ended, after all settlements that were submitted before."""
         now = self._clock()
-        await asyncio.wrap_future(self._writer.submit(CaseRow(header, now, now, ending)))
+        return self._writer.submit(CaseRow(header, now, now, ending))
 
-    async def _read(self, method: Callable[..., Any], *arguments: Any) -> Any:
-        return await asyncio.wrap_future(self._submit_read(method, *arguments))
-
-    def _submit_read(self, method: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    def _read(self, method: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Read in the reader's thread; after a lost connection, read again."""
 
         def read() -> Any:
@@ -214,7 +207,7 @@ class Ledger:
 
     def open_purchases(self) -> list[Entry]:
         """Return all purchases that are not settled, the oldest first."""
-        return list(self._submit_read(self._store.open_entries).result())
+        return list(self._read(self._store.open_entries).result())
 
     def assume_paid(self, entry: Entry) -> bool:
         """Resolve an open purchase as paid; False if it was settled or taken over meanwhile."""
@@ -242,7 +235,7 @@ class Ledger:
     def cases(self) -> Iterator[tuple[CaseRow, list[Entry]]]:
         """Yield all cases with what was bought for them, the oldest first."""
         after = (-math.inf, "")
-        while page := self._submit_read(self._store.page, after, PAGE_SIZE).result():
+        while page := self._read(self._store.page, after, PAGE_SIZE).result():
             yield from page
             last = page[-1][0]
             after = (last.started_at, last.header.case)
@@ -266,7 +259,7 @@ class Ledger:
 
     def state(self, name: str) -> tuple[int, str] | None:
         """Return version and body of a text that `swap_state` wrote; None if there is none."""
-        found: tuple[int, str] | None = self._submit_read(self._store.state, name).result()
+        found: tuple[int, str] | None = self._read(self._store.state, name).result()
         return found
 
     def swap_state(self, name: str, version: int, body: str) -> bool:

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Sequence
 from concurrent.futures import Future
 from itertools import count
+from typing import TypeVar
 
 from thrifty.serve.ledger.keys import KeyedHash
 from thrifty.serve.ledger.records import (
@@ -19,6 +20,8 @@ from thrifty.serve.ledger.records import (
 )
 
 __all__ = ["NoLedger"]
+
+T = TypeVar("T")
 
 
 class NoLedger:
@@ -36,36 +39,39 @@ class NoLedger:
         """Return the key under which an item is bought for a case, in this process."""
         return self._hash("key", case, item)
 
-    async def find(self, header: Header, max_age: float) -> CaseRecord:
+    def find(self, header: Header, max_age: float) -> Future[CaseRecord]:
         """Return an empty record."""
-        return CaseRecord()
+        return _done(CaseRecord())
 
-    async def intend(
+    def intend(
         self,
         header: Header,
         intents: Sequence[Intent],
         limit: float | None = None,
         besides: Sequence[float] = (),
-    ) -> Grants:
+    ) -> Future[Grants]:
         """Grant everything."""
         owner = str(next(self._numbers))
-        return Grants({}, {intent.item: owner for intent in intents})
+        return _done(Grants({}, {intent.item: owner for intent in intents}))
 
     def settle(self, settlements: Sequence[Settlement], hurry: bool = False) -> Future[list[bool]]:
         """Acknowledge settlements."""
-        done: Future[list[bool]] = Future()
-        done.set_result([True] * len(settlements))
-        return done
+        return _done([True] * len(settlements))
 
     def flush(self) -> Future[None]:
         """Return at once: nothing waits."""
-        done: Future[None] = Future()
-        done.set_result(None)
-        return done
+        return _done(None)
 
     async def wait(self, case: str, items: Sequence[str]) -> dict[str, Entry]:
         """Return nothing: nobody else buys."""
         return {}
 
-    async def finish(self, header: Header, ending: Ending) -> None:
+    def finish(self, header: Header, ending: Ending) -> Future[None]:
         """Forget the case."""
+        return _done(None)
+
+
+def _done(result: T) -> Future[T]:
+    future: Future[T] = Future()
+    future.set_result(result)
+    return future

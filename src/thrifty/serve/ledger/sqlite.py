@@ -52,19 +52,12 @@ CREATE TABLE thrifty_state (name TEXT PRIMARY KEY, version INTEGER NOT NULL, bod
     WITHOUT ROWID;
 """
 ENTRY, CASE = ", ".join(ENTRY_COLUMNS), ", ".join(CASE_COLUMNS)
-PUT = (
-    f"INSERT OR REPLACE INTO thrifty_purchase ({ENTRY}) "
-    f"VALUES ({', '.join('?' * len(ENTRY_COLUMNS))})"
+PUT = f"INSERT OR REPLACE INTO thrifty_purchase ({ENTRY}) VALUES "
+START = "INSERT OR IGNORE INTO thrifty_case (case_id, subject, model, known, started_at) VALUES "
+END = f"INSERT INTO thrifty_case ({CASE}) VALUES "
+REPLACED = "ON CONFLICT (case_id) DO UPDATE SET " + ", ".join(
+    f"{c} = excluded.{c}" for c in CASE_COLUMNS if c not in ("case_id", "started_at")
 )
-INSERT_CASE = (
-    "INSERT OR IGNORE INTO thrifty_case (case_id, subject, model, known, started_at) "
-    "VALUES (?, ?, ?, ?, ?)"
-)
-END = f"""
-INSERT INTO thrifty_case ({CASE}) VALUES ({", ".join("?" * len(CASE_COLUMNS))})
-ON CONFLICT (case_id) DO UPDATE SET {
-    ", ".join(f"{c} = excluded.{c}" for c in CASE_COLUMNS if c not in ("case_id", "started_at"))
-}"""
 KEPT = (
     f"SELECT {ENTRY} FROM thrifty_purchase WHERE subject = ? AND settled_at >= ? "
     "AND state = 'settled' AND delivered IS NOT NULL AND case_id <> ? ORDER BY settled_at"
@@ -170,8 +163,7 @@ class SqliteStore:
     def lock(self, headers: Collection[Header], cases: Collection[str], now: float) -> None:
         """Insert cases that are new; the transaction keeps other processes off."""
         rows = [(h.case, h.subject, h.model, h.known, now) for h in headers]
-        with self._clear_errors():
-            self._writer.executemany(INSERT_CASE, rows)
+        self._insert(START, rows)
 
     def entries(self, cases: Collection[str]) -> list[Entry]:
         """Return all entries of some cases."""
@@ -189,13 +181,27 @@ class SqliteStore:
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Write entries, new or changed."""
-        with self._clear_errors():
-            self._writer.executemany(PUT, [entry_row(entry) for entry in entries])
+        self._insert(PUT, [entry_row(entry) for entry in entries])
 
     def end(self, rows: Sequence[CaseRow]) -> None:
         """Write how cases ended."""
+        self._insert(END, [case_row(row) for row in rows], REPLACED)
+
+    def _insert(self, start: str, rows: Sequence[Sequence[Any]], end: str = "") -> None:
+        """Insert many rows by one statement.
+
+        A statement a row would give up the interpreter's lock once a row, and every time wait
+        until the threads that serve let it have it back.
+        """
+        if not rows:
+            return
+        marks = f"({', '.join('?' * len(rows[0]))})"
+        size = MAX_PARAMETERS // len(rows[0])
         with self._clear_errors():
-            self._writer.executemany(END, [case_row(row) for row in rows])
+            for first in range(0, len(rows), size):
+                some = rows[first : first + size]
+                query = start + ", ".join([marks] * len(some)) + end
+                self._writer.execute(query, [cell for row in some for cell in row])
 
     def swap_state(self, name: str, version: int, body: str) -> bool:
         """Write a named text if its version is `version` (0: there is none), else return False."""

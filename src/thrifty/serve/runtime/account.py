@@ -28,14 +28,14 @@ class Account:
     ----------
     paid : dict of str to float
         What each item costs; the quoted price of one that is under way.
-    charged : set of int
-        Columns that were paid for.
+    entered : set of int
+        Groups of which something was paid for.
     """
 
     def __init__(self, catalog: Catalog, schema: Schema, cap: float | None) -> None:
         self._catalog, self._schema, self.cap = catalog, schema, cap
         self.paid: dict[str, float] = {}
-        self.charged: set[int] = set()
+        self.entered: set[int] = set()
 
     def calls(self, walk: NamedWalk, more: Collection[Feature] = ()) -> float:
         """Return the price of calls that a walk has made itself, and of some more."""
@@ -78,14 +78,14 @@ class Account:
         """Return what each item costs at most; those of one source share their groups."""
         quotes: dict[str, float] = {}
         for group in by_source(offers):
-            found = self._catalog.quote(group, self.charged)
+            found = self._catalog.quote(group, self.entered)
             quotes |= {offer.item: quote for offer, quote in zip(group, found, strict=True)}
         return quotes
 
     def charge(self, offer: Offer) -> float:
         """Note that an item was charged, and return what it costs."""
-        (price,) = self._catalog.quote([offer], self.charged)
-        self.charged.update(offer.indices)
+        (price,) = self._catalog.quote([offer], self.entered)
+        self.entered |= self._catalog.groups_of(offer)
         return price
 
 

@@ -61,7 +61,10 @@ class Catalog:
     def __init__(
         self, predictor: Predictor, sources: Sequence[AsyncSource], given: Collection[Feature]
     ) -> None:
-        self._prices = predictor.prices
+        self._prices = prices = predictor.prices
+        self._own, self._group, self._shared = (
+            prices.own.tolist(), prices.group.tolist(), prices.shared.tolist()
+        )  # fmt: skip
         schema = predictor.schema
         problems = _problems(predictor, sources, given)
         raise_all(DataError, "sources", problems)
@@ -86,28 +89,30 @@ class Catalog:
                 self.by_feature.update(dict.fromkeys(lot, offer))
         self._warn_of_prices(predictor.prices.unit)
 
-    def quote(self, offers: Sequence[Offer], charged: Collection[int]) -> list[float]:
+    def quote(self, offers: Sequence[Offer], entered: Collection[int]) -> list[float]:
         """Return what offers of one source cost, one after the other.
 
         Parameters
         ----------
         offers : sequence of Offer
-        charged : collection of int
-            Columns that were charged before: a shared price is paid once.
+        entered : collection of int
+            Groups of which something was charged before: a shared price is paid once.
         """
-        prices = self._prices
-        entered = {-1, *prices.group[list(charged)].tolist()}
+        seen = set(entered)
         quotes = []
         for offer in offers:
-            groups = prices.group[list(offer.indices)].tolist()
-            if offer.price is None:
-                fresh = sorted(set(groups) - entered)
-                own = (prices.own[j] for j in offer.indices if j not in charged)
-                quotes.append(fsum([*own, *prices.shared[fresh]]))
-            else:
+            fresh = self.groups_of(offer) - seen
+            if offer.price is not None:
                 quotes.append(offer.price)
-            entered.update(groups)
+            else:
+                parts = [self._own[j] for j in offer.indices]
+                quotes.append(fsum([*parts, *(self._shared[g] for g in fresh)]))
+            seen |= fresh
         return quotes
+
+    def groups_of(self, offer: Offer) -> set[int]:
+        """Return the groups that the features of an offer are in."""
+        return {g for g in (self._group[j] for j in offer.indices) if g >= 0}
 
     def bill(self, columns: Collection[int]) -> float:
         """Return the price of columns that are bought without a source: calls in the file."""

@@ -94,6 +94,8 @@ async def buy(
     """
     apart = order.source.terms.idempotent
     lots = [(offer,) for offer in order.offers] if apart else [order.offers]
+    if len(lots) == 1:
+        return await _buy_lot(order, lots[0], schema, breaker, turn)
     asked = (_buy_lot(order, lot, schema, breaker, turn) for lot in lots)
     results: dict[str, Result] = {}
     for found in await asyncio.gather(*asked):

@@ -8,6 +8,7 @@ import math
 import secrets
 import time
 from collections.abc import Collection, Coroutine, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Any
@@ -50,6 +51,8 @@ class Shared:
         By source.
     linger : float
         Seconds for which a purchase goes on after its walk went on without it.
+    reasons : bool
+        Whether receipts say why each feature was bought.
     turns : dict of str to Semaphore
         By source: requests at once.
     tasks : set of Task
@@ -62,6 +65,7 @@ class Shared:
     ledger: Ledger | NoLedger
     breakers: dict[str, Breaker]
     linger: float
+    reasons: bool
     turns: dict[str, asyncio.Semaphore] = field(default_factory=dict)
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
@@ -111,10 +115,12 @@ class CaseRun:
         """Walk, buy, answer."""
         ages = [offer.source.terms.max_age for offer in self._catalog.by_item.values()]
         oldest = max([*ages, *self._case.max_age.values()], default=0.0)
-        record = await self._ledger.find(self._header, oldest)
+        record = await asyncio.wrap_future(self._ledger.find(self._header, oldest))
         self._begin(record)
         try:
-            while self._walk.why is not None:  # reading a reason puts it on the receipt
+            while not self._walk.done:
+                if self._shared.reasons:
+                    self._walk.why  # noqa: B018 -- reading a reason puts it on the receipt
                 if self._left() <= 0 or self._late:
                     self._walk.stop(code="deadline")
                     break
@@ -192,8 +198,8 @@ class CaseRun:
             known = {f: x for f, x in stored.items() if f in self._schema.names}
             values, _ = check_values(self._schema, known)
         self._results[entry.item] = Result("earlier", values=values, paid=entry.charged)
-        features = values if offer is None else offer.features
-        self._account.charged.update(map(self._schema.index, features))
+        if offer is not None:
+            self._account.entered |= self._catalog.groups_of(offer)
         return values
 
     # --- money and time
@@ -274,7 +280,10 @@ class CaseRun:
                 if mine:
                     jobs.append(self._buy(mine, quotes, grants.mine))
                 jobs += [self._wait_for(o, grants.entries[o.item]) for o in group if o not in mine]
-            await asyncio.gather(*jobs)
+            if len(jobs) == 1:
+                await jobs[0]
+            else:
+                await asyncio.gather(*jobs)
         self._advance(wanted)
 
     async def _intend(self, offers: Sequence[Offer], quotes: dict[str, float]) -> Grants | None:
@@ -284,33 +293,37 @@ class CaseRun:
             terms = offer.source.terms
             lease = terms.timeout + self._shared.linger + LEASE_MARGIN
             intents.append(Intent(offer.item, quotes[offer.item], lease, terms.idempotent))
-        features = [feature for offer in offers for feature in offer.features]
-        walk = self._walk
-        besides = (self._account.calls(walk), walk.largest_evaluation(features))
+        besides: tuple[float, ...] = ()
+        if self._case.cap is not None:
+            features = [feature for offer in offers for feature in offer.features]
+            evaluation = self._walk.largest_evaluation(features)
+            besides = (self._account.calls(self._walk), evaluation)
         asked = self._ledger.intend(self._header, intents, self._case.cap, besides)
-        task = self._shared.start(asked)
+        answer = asyncio.wrap_future(asked)
         try:
-            await self._until(task)
+            await self._until(answer)
         finally:
-            if not task.done():  # too late: what is granted now is given back
-                task.add_done_callback(self._give_back)
-        if not task.done():
+            if not answer.done():  # too late: what is granted now is given back
+                asked.add_done_callback(self._give_back)
+        if not answer.done():
             self._late = True
             return None
-        grants: Grants = task.result()
+        grants: Grants = answer.result()
         self._account.paid |= {item: quotes[item] for item in grants.mine}
         return grants
 
-    def _give_back(self, task: asyncio.Task[Grants]) -> None:
+    def _give_back(self, asked: Future[Grants]) -> None:
         """Void the intents that were granted after nobody waited for them any more."""
-        if not task.cancelled() and task.exception() is None:
-            unsent = {item: Result("failed", "void") for item in task.result().mine}
-            self._ledger.settle(settlements(self._header.case, task.result().mine, unsent))
+        if not asked.cancelled() and asked.exception() is None:
+            owners = asked.result().mine
+            unsent = {item: Result("failed", "void") for item in owners}
+            self._ledger.settle(settlements(self._header.case, owners, unsent))
 
-    async def _until(self, task: asyncio.Task[Any], timeout: float = math.inf) -> None:
-        """Wait for a task, at most until the deadline; the task goes on."""
-        left = min(timeout, self._left())
-        await asyncio.wait({task}, timeout=None if left == math.inf else max(left, 0.0))
+    async def _until(self, work: asyncio.Future[Any], timeout: float = math.inf) -> None:
+        """Wait for something, at most until the deadline; it goes on."""
+        if not work.done():
+            left = min(timeout, self._left())
+            await asyncio.wait({work}, timeout=None if left == math.inf else max(left, 0.0))
 
     async def _buy(
         self, offers: Sequence[Offer], quotes: dict[str, float], owners: dict[str, str]
@@ -382,23 +395,27 @@ class CaseRun:
         walk = self._walk
         at_hand = {*walk.told, *walk.known, *walk.skipped}
         values: dict[Feature, Any] = {}
-        for result in self._results.values():
-            values |= {f: x for f, x in result.values.items() if f not in at_hand}
+        lost = []
+        for feature in wanted:
+            offer = self._catalog.by_feature.get(feature)
+            result = None if offer is None else self._results.get(offer.item)
+            if result is not None:
+                values |= {f: x for f, x in result.values.items() if f not in at_hand}
+            if (offer is None or result is not None) and feature not in values:
+                lost.append(feature)
         if values:
             walk.tell(values)
         if self._late:
             return
-        for feature in wanted:
-            offer = self._catalog.by_feature.get(feature)
-            is_over = offer is None or offer.item in self._results
-            if not is_over or walk.done or feature in {*walk.told, *walk.known, *walk.skipped}:
+        for feature in lost:
+            if walk.done or feature in walk.skipped or feature in walk.told:
                 continue
-            lost: Collection[Feature] = [feature]
+            gone: Collection[Feature] = [feature]
             structure = self._shared.predictor.prices.structure
             if structure is not None:
                 requiring = structure.requiring([self._schema.index(feature)])
-                lost = [self._schema.names[j] for j in sorted(requiring)]
-            if not self._account.allows(walk, told=lost):
+                gone = [self._schema.names[j] for j in sorted(requiring)]
+            if not self._account.allows(walk, told=gone):
                 self._stop_at_cap()
                 return
             walk.skip(feature)
@@ -417,9 +434,9 @@ class CaseRun:
             spent=receipt.spent,
             unit=receipt.unit,
         )
-        task = self._shared.start(self._ledger.finish(self._header, ending))
-        await self._until(task)
-        is_recorded = task.done() and task.exception() is None
+        written = self._ledger.finish(self._header, ending)
+        await self._until(asyncio.wrap_future(written))
+        is_recorded = written.done() and written.exception() is None
         seconds = time.monotonic() - self._started
         return replace(receipt, recorded=is_recorded, seconds=seconds)
 

@@ -52,6 +52,8 @@ class Runtime:
     linger : float
         Seconds for which a purchase may go on after its walk has gone on without it; after that it
         counts as paid.
+    reasons : bool
+        Whether receipts say why each feature was bought; this takes as long as all the rest.
 
     Attributes
     ----------
@@ -90,6 +92,7 @@ class Runtime:
         ledger: Ledger | None = None,
         given: Collection[Feature] = (),
         linger: float = 30.0,
+        reasons: bool = False,
     ) -> None:
         self.predictor = predictor
         if predictor.caller is not None:
@@ -108,7 +111,7 @@ class Runtime:
         }
         # What belongs to an event loop is made anew for each.
         self._template = Shared(
-            predictor, self.model, self.catalog, ledger or NoLedger(), breakers, linger
+            predictor, self.model, self.catalog, ledger or NoLedger(), breakers, linger, reasons
         )
         self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Shared] = (
             weakref.WeakKeyDictionary()
