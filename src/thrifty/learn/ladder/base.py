@@ -233,7 +233,7 @@ class Ladder(PricedEstimator):
         pace.begin(BRANCHES_DONE, POINTS_DONE)
         if settings.challengers and pace.seconds_left > POLICIES_TAKE * spent:
             cost_weights = plain.evidence.cost_weights()[::COMPARED_EVERY]
-            ladders = [plain] if branches is None else [plain, branches]
+            ladders: list[Planner] = [plain] if branches is None else [plain, branches]
             policies = fit_policies(
                 rows, ladders, cost_weights, STARTS, train.prices, self.cap, random
             )
