@@ -200,7 +200,7 @@ def bench(arguments):
     if not arguments:
         print("\n".join(known))
         return 0
-    prepare("bench", "parquet")
+    prepare("bench", "parquet", "serve")
     # Otherwise idle OpenMP threads would spin on the cores that are being measured.
     environment = {"OMP_WAIT_POLICY": "passive"}
     scripts = {name: [PYTHON, BENCHMARKS / f"{name}.py"] for name in arguments}

@@ -353,7 +353,7 @@ class NamedWalk:
             purchases.append(Purchase(self._schema.names[j], self._raw[j], price, why, reason))
         evaluations = self._walk.evaluations
         rounds, latency = self._rounds()
-        code, words = self._end
+        code, words = self.end
         return Receipt(
             purchases=tuple(purchases),
             evaluation=self._prices.evaluation * evaluations,
@@ -458,7 +458,7 @@ class NamedWalk:
             self._asks = None
 
     @property
-    def _end(self) -> tuple[str | None, str]:
+    def end(self) -> tuple[str | None, str]:
         """Why the walk ended, as a code and in words; (None, "") if it has not."""
         if self._stopped is not None:
             return self._stopped

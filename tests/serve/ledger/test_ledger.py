@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from thrifty.errors import LedgerError
-from thrifty.serve.ledger.records import Ending, Intent, Settlement
+from thrifty.serve.ledger.records import Ending, Header, Intent, Settlement
 
 ENDING = Ending("complete", "complete: nothing was left to ask", '"ill"', "[]", 3.0, 5.0, "CAD")
 
@@ -264,7 +264,7 @@ def test_another_key_is_refused(open_ledger, monkeypatch):
 
 
 def test_a_purchase_has_the_same_key_in_every_process(open_ledger):
-    keys = {open_ledger().idempotency_key("a", "blood") for _ in range(2)}
+    keys = {open_ledger().idempotency_key(Header("a"), "blood") for _ in range(2)}
     assert len(keys) == 1
 
 

@@ -14,7 +14,7 @@ def test_everything_is_granted_and_nothing_remembered():
     for _ in range(2):
         grants = none.intend(header, [Intent("x", 1.0)], limit=0.0).result()
         assert list(grants.mine) == ["x"]
-    settlement = Settlement("a", "x", "me", "settled", 1.0, "delivered")
+    settlement = Settlement(header.case, "x", "me", "settled", 1.0, "delivered")
     assert none.settle([settlement]).result() == [True]
     assert none.find(header, 60.0).result().entries == {}
     assert asyncio.run(none.wait("a", ["x"])) == {}
@@ -23,5 +23,6 @@ def test_everything_is_granted_and_nothing_remembered():
 
 def test_a_key_is_stable_while_the_process_lives():
     none = NoLedger()
-    assert none.idempotency_key("a", "x") == none.idempotency_key("a", "x")
-    assert none.idempotency_key("a", "x") != NoLedger().idempotency_key("a", "x")
+    header, other = (n.header("a", None, "", None) for n in (none, NoLedger()))
+    assert none.idempotency_key(header, "x") == none.idempotency_key(header, "x")
+    assert none.idempotency_key(header, "x") != none.idempotency_key(other, "x")

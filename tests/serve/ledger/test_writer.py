@@ -78,4 +78,4 @@ def test_a_transaction_that_fails_leaves_nothing_behind(writer, store):
     for job in both:
         with pytest.raises(LedgerError, match="no"):
             job.result(timeout=10)
-    assert writer.submit(lambda s: s.entries(["case 1"])).result() == []
+    assert writer.submit(lambda s: s.claim((), ["case 1"], 0.0)).result() == []

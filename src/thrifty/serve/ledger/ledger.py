@@ -7,6 +7,7 @@ process that dies leaves an open intent behind, and never a purchase that nobody
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import math
 import os
 import secrets
@@ -135,9 +136,9 @@ class Ledger:
         hashed = None if subject is None else self._hash("subject", subject)
         return Header(self._hash("case", case), hashed, model, known)
 
-    def idempotency_key(self, case: str, item: str) -> str:
+    def idempotency_key(self, header: Header, item: str) -> str:
         """Return the key under which an item is bought for a case, in every process."""
-        return self._hash("key", case, item)
+        return hashlib.sha256(f"{header.case}/{item}".encode()).hexdigest()
 
     def find(self, header: Header, max_age: float) -> Future[CaseRecord]:
         """Read what the ledger has of a case, and values of its subject up to so old."""
@@ -213,8 +214,8 @@ class Ledger:
         """Resolve an open purchase as paid; False if it was settled or taken over meanwhile."""
 
         def swap(store: Store) -> bool:
-            store.lock((), [entry.case], self._clock())
-            found = {e.item: e for e in store.entries([entry.case])}.get(entry.item)
+            claimed = store.claim((), [entry.case], self._clock())
+            found = {e.item: e for e in claimed}.get(entry.item)
             if found is None or (found.owner, found.state) != (entry.owner, "intent"):
                 return False
             store.put([abandon(found, self._clock())])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -33,11 +34,11 @@ class NoLedger:
 
     def header(self, case: str, subject: str | None, model: str, known: str | None) -> Header:
         """Return how a case is identified."""
-        return Header(case, subject, model, known)
+        return Header(self._hash("case", case), None, model, known)
 
-    def idempotency_key(self, case: str, item: str) -> str:
+    def idempotency_key(self, header: Header, item: str) -> str:
         """Return the key under which an item is bought for a case, in this process."""
-        return self._hash("key", case, item)
+        return hashlib.sha256(f"{header.case}/{item}".encode()).hexdigest()
 
     def find(self, header: Header, max_age: float) -> Future[CaseRecord]:
         """Return an empty record."""

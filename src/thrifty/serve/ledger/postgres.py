@@ -219,18 +219,16 @@ class PostgresStore:
         with self._clear_errors():
             self._run("BEGIN")
 
-    def lock(self, headers: Collection[Header], cases: Collection[str], now: float) -> None:
-        """Insert cases that are new, and lock the rows of all, in one order everywhere."""
+    def claim(self, headers: Collection[Header], cases: Collection[str], now: float) -> list[Entry]:
+        """Lock the rows of some cases, in one order everywhere, and return their entries."""
         with self._clear_errors():
-            if headers:
-                ordered = sorted(headers, key=lambda header: header.case)
-                rows = [(h.case, h.subject, h.model, h.known, now) for h in ordered]
+            locked = {row[0] for row in self._run(LOCK_CASES, cases=sorted(cases))}
+            new = sorted((h for h in headers if h.case not in locked), key=lambda h: h.case)
+            if new:
+                rows = [(h.case, h.subject, h.model, h.known, now) for h in new]
                 self._run(INSERT_CASES, **_columns(STARTED, rows))
-            self._run(LOCK_CASES, cases=sorted(cases))
-
-    def entries(self, cases: Collection[str]) -> list[Entry]:
-        """Return all entries of some cases."""
-        with self._clear_errors():
+                # Another process may have inserted them at the same time.
+                self._run(LOCK_CASES, cases=[h.case for h in new])
             return [read_entry(row) for row in self._run(ENTRIES, cases=sorted(cases))]
 
     def put(self, entries: Sequence[Entry]) -> None:

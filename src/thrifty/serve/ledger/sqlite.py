@@ -160,15 +160,14 @@ class SqliteStore:
         with self._clear_errors():
             self._writer.execute("BEGIN IMMEDIATE")
 
-    def lock(self, headers: Collection[Header], cases: Collection[str], now: float) -> None:
-        """Insert cases that are new; the transaction keeps other processes off."""
-        rows = [(h.case, h.subject, h.model, h.known, now) for h in headers]
-        self._insert(START, rows)
-
-    def entries(self, cases: Collection[str]) -> list[Entry]:
-        """Return all entries of some cases."""
+    def claim(self, headers: Collection[Header], cases: Collection[str], now: float) -> list[Entry]:
+        """Return the entries of some cases; the transaction keeps other processes off."""
         with self._clear_errors():
-            return self._of_cases(self._writer, sorted(cases))
+            found = self._of_cases(self._writer, sorted(cases))
+        seen = {entry.case for entry in found}
+        new = [(h.case, h.subject, h.model, h.known, now) for h in headers if h.case not in seen]
+        self._insert(START, new)
+        return found
 
     def _of_cases(self, connection: sqlite3.Connection, cases: Sequence[str]) -> list[Entry]:
         found: list[Entry] = []

@@ -48,11 +48,11 @@ class Store(Protocol):
     def begin(self) -> None:
         """Start a transaction."""
 
-    def lock(self, headers: Collection[Header], cases: Collection[str], now: float) -> None:
-        """Insert the cases of `headers` that are new, and keep other processes off all `cases`."""
+    def claim(self, headers: Collection[Header], cases: Collection[str], now: float) -> list[Entry]:
+        """Keep other processes off some cases, and return all their entries.
 
-    def entries(self, cases: Collection[str]) -> list[Entry]:
-        """Return all entries of some cases."""
+        The cases of `headers` that are new are inserted.
+        """
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Write entries, new or changed."""

@@ -167,9 +167,7 @@ class Writer:
         cases = {settlement.case for settlement in settled} | headers.keys()
         store.begin()
         try:
-            if cases:
-                store.lock(headers.values(), cases, now)
-            found = store.entries(cases) if cases else []
+            found = store.claim(headers.values(), cases, now) if cases else []
             entries: dict[str, dict[str, Entry]] = {case: {} for case in cases}
             for entry in found:
                 entries[entry.case][entry.item] = entry

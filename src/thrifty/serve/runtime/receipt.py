@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
@@ -93,7 +94,7 @@ class CaseReceipt(Receipt):
 
     def __str__(self) -> str:
         lines = [super().__str__()]
-        if self.spent != self.total:
+        if not math.isclose(self.spent, self.total, abs_tol=1e-9):
             lines.append(f"spent: {money(self.spent, self.unit)}")
         for charge in self.charges:
             if charge.outcome not in ("delivered", "earlier", "kept"):

@@ -352,7 +352,7 @@ class CaseRun:
             source=source,
             offers=tuple(offers),
             quotes={item: quotes[item] for item in mine},
-            keys={item: self._ledger.idempotency_key(self._id, item) for item in mine},
+            keys={item: self._ledger.idempotency_key(self._header, item) for item in mine},
             values={**walk.known, **walk.told},
             context=self._case.context,
             patience=source.terms.timeout + shared.linger,
@@ -424,17 +424,19 @@ class CaseRun:
 
     async def _finish(self) -> CaseReceipt:
         """Record the end of the case, as long as there is time, and return the receipt."""
-        receipt = self._receipt()
+        walk, standing = self._walk, self._walk.standing
+        stopped, reason = walk.end
         ending = Ending(
-            stopped=receipt.stopped or "",
-            reason=receipt.reason,
-            answer=json.dumps(plain_value(receipt.answer)),
-            skipped=json.dumps(list(receipt.skipped)),
-            bill=receipt.total,
-            spent=receipt.spent,
-            unit=receipt.unit,
+            stopped=stopped or "",
+            reason=reason,
+            answer=json.dumps(plain_value(standing.best)),
+            skipped=json.dumps(list(walk.skipped)),
+            bill=standing.bill,
+            spent=self._account.spent(walk),
+            unit=self._shared.predictor.prices.unit,
         )
         written = self._ledger.finish(self._header, ending)
+        receipt = self._receipt()  # while it is written
         await self._until(asyncio.wrap_future(written))
         is_recorded = written.done() and written.exception() is None
         seconds = time.monotonic() - self._started

@@ -11,7 +11,7 @@ from typing import Any
 
 from thrifty.errors import DataError, did_you_mean, raise_all
 from thrifty.serve.sources.base import AsyncSource, Terms
-from thrifty.serve.sources.secrets import expand
+from thrifty.serve.sources.secrets import conceal, expand
 
 __all__ = ["read_sources"]
 
@@ -75,12 +75,15 @@ def _build(
         if key not in allowed
     ]
     raise_all(DataError, label, problems)
+    used: dict[str, str] = {}
     try:
-        expanded = expand(given, environ)
+        expanded = expand(given, environ, used)
     except DataError as error:
         raise DataError(f"{label}: {error}") from None
     try:
         return build(expanded, folder)
+    except DataError as error:
+        raise DataError(conceal(str(error), used)) from None
     except (TypeError, AttributeError):
         raise DataError(f"{label}: a parameter has another type than {kind} needs") from None
 

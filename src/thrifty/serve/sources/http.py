@@ -85,7 +85,7 @@ class HttpSource(AsyncSource):
         problems = []
         fault = url_fault(NAME.sub("0", url))
         if fault is not None:
-            problems.append(f"url: {redact(url)!r} is not a URL of a server")
+            problems.append("url: it is not a URL of a server, such as https://example.com/{id}")
         if method not in METHODS:
             problems.append(f"method: {method!r} is not one of {', '.join(METHODS)}")
         if body is not None and method == "GET":

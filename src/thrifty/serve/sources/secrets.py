@@ -10,17 +10,20 @@ from typing import Any
 
 from thrifty.errors import DataError
 
-__all__ = ["expand"]
+__all__ = ["conceal", "expand"]
 
 REFERENCE = re.compile(r"\$\{([^}]*)\}")
 MAX_BYTES = 1 << 16
 
 
-def expand(value: Any, environ: Mapping[str, str] | None = None) -> Any:
+def expand(
+    value: Any, environ: Mapping[str, str] | None = None, used: dict[str, str] | None = None
+) -> Any:
     """Return a declared value with its references replaced.
 
     ``${NAME}`` stands for an environment variable, ``${file:PATH}`` for the text of a file,
-    without the end of its last line. Tables and lists are searched, too.
+    without the end of its last line. Tables and lists are searched, too. What was replaced by what
+    is added to `used`.
 
     Raises
     ------
@@ -35,9 +38,9 @@ def expand(value: Any, environ: Mapping[str, str] | None = None) -> Any:
     """
     found = os.environ if environ is None else environ
     if isinstance(value, dict):
-        return {key: expand(each, found) for key, each in value.items()}
+        return {key: expand(each, found, used) for key, each in value.items()}
     if isinstance(value, list):
-        return [expand(each, found) for each in value]
+        return [expand(each, found, used) for each in value]
     if not isinstance(value, str):
         return value
 
@@ -46,11 +49,30 @@ def expand(value: Any, environ: Mapping[str, str] | None = None) -> Any:
         if name.startswith("file:"):
             try:
                 with Path(name.removeprefix("file:")).open(encoding="utf-8") as file:
-                    return file.read(MAX_BYTES).rstrip("\r\n")
+                    text = file.read(MAX_BYTES).rstrip("\r\n")
             except (OSError, ValueError) as error:
                 raise DataError(f"${{{name}}}: cannot be read ({type(error).__name__})") from None
-        if name not in found:
+        elif name in found:
+            text = found[name]
+        else:
             raise DataError(f"${{{name}}}: there is no such environment variable")
-        return found[name]
+        if used is not None:
+            used[match[0]] = text
+        return text
 
     return REFERENCE.sub(replace, value)
+
+
+def conceal(text: str, used: Mapping[str, str]) -> str:
+    """Return a text with references in place of the secrets that they stand for.
+
+    Examples
+    --------
+    >>> from thrifty.serve.sources.secrets import conceal
+    >>> conceal("no such method: t0p", {"${TOKEN}": "t0p"})
+    'no such method: ${TOKEN}'
+    """
+    for reference, secret in used.items():
+        if secret:
+            text = text.replace(secret, reference)
+    return text
