@@ -52,7 +52,7 @@ KERNELS = ROOT / "src" / "thrifty" / "kernels"
 CONSTRAINTS = ROOT / "constraints.txt"
 OLDEST = ROOT / "constraints-oldest.txt"
 HASHES = ROOT / "constraints-hashes.txt"
-EXTRAS = ["bench", "docs", "parquet", "test"]
+EXTRAS = ["bench", "docs", "parquet", "serve", "test"]
 # Whether to install only files whose hashes are known.
 VERIFIED = sys.argv[1:2] == ["--require-hashes"]
 

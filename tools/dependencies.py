@@ -18,6 +18,9 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
+# Extras for users; the others are for development.
+FOR_USERS = ("parquet", "serve")
+
 # Licenses that ask for no more than a notice, by their SPDX identifiers.
 PERMISSIVE = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "HPND", "ISC", "MIT", "MIT-0",
