@@ -52,7 +52,7 @@ KERNELS = ROOT / "src" / "thrifty" / "kernels"
 CONSTRAINTS = ROOT / "constraints.txt"
 OLDEST = ROOT / "constraints-oldest.txt"
 HASHES = ROOT / "constraints-hashes.txt"
-EXTRAS = ["bench", "docs", "parquet", "test"]
+EXTRAS = ["bench", "docs", "parquet", "serve", "test"]
 # Whether to install only files whose hashes are known.
 VERIFIED = sys.argv[1:2] == ["--require-hashes"]
 
@@ -168,7 +168,7 @@ def test_oldest(arguments):
     copy = ROOT / "build" / "oldest"
     shutil.rmtree(copy, ignore_errors=True)
     ignored = shutil.ignore_patterns(
-        ".?*", "build", "dist", "_build", "generated", "__pycache__", "*.so", "*.egg-info"
+        ".git", ".venv", "build", "dist", "_build", "generated", "__pycache__", "*.so", "*.egg-info"
     )
     shutil.copytree(ROOT, copy, ignore=ignored)
     oldest = {line.split("==")[0]: line for line in OLDEST.read_text().splitlines()}

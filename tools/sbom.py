@@ -2,8 +2,9 @@
 
     python tools/sbom.py dist
 
-It lists what is needed to run Thrifty, with the versions and licenses that are installed in this
-environment, and the SHA-256 of the wheel and the source distribution in the folder.
+It lists what Thrifty needs to run, and to run with its optional extras, with the versions and
+licenses that are installed in this environment, and the SHA-256 of the wheel and the source
+distribution in the folder.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from importlib.metadata import Distribution
 from pathlib import Path
 from typing import Any
 
-from dependencies import PERMISSIVE, PROJECT, ROOT, direct, installed, stated_licenses
+from dependencies import FOR_USERS, PERMISSIVE, PROJECT, ROOT, direct, installed, stated_licenses
 
 
 def write_sbom(folder: Path) -> Path:
@@ -47,7 +48,7 @@ def write_sbom(folder: Path) -> Path:
 
 def bill_of_materials(version: str, files: list[Path]) -> dict[str, Any]:
     """Return the bill of materials of a version with its built files."""
-    needed = installed()
+    needed, always = installed(*FOR_USERS), installed()
     reference = {name: f"pkg:pypi/{name}@{this.version}" for name, (this, _) in needed.items()}
     thrifty = f"pkg:pypi/thrifty@{version}"
     built = [
@@ -61,7 +62,7 @@ def bill_of_materials(version: str, files: list[Path]) -> dict[str, Any]:
         }
         for path in files
     ]
-    graph = {thrifty: [reference[name] for name in direct()]}
+    graph = {thrifty: [reference[name] for name in direct(*FOR_USERS)]}
     for name, (_, others) in needed.items():
         graph[reference[name]] = [reference[other] for other in others]
     return {
@@ -82,14 +83,17 @@ def bill_of_materials(version: str, files: list[Path]) -> dict[str, Any]:
                 "components": built,
             },
         },
-        "components": [library(reference[name], this) for name, (this, _) in needed.items()],
+        "components": [
+            library(reference[name], this, "required" if name in always else "optional")
+            for name, (this, _) in needed.items()
+        ],
         "dependencies": [
             {"ref": name, "dependsOn": sorted(others)} for name, others in sorted(graph.items())
         ],
     }
 
 
-def library(reference: str, this: Distribution) -> dict[str, Any]:
+def library(reference: str, this: Distribution, scope: str) -> dict[str, Any]:
     """Return the entry of a distribution that Thrifty needs."""
     stated = stated_licenses(this.metadata)
     licenses: list[dict[str, Any]]
@@ -103,7 +107,7 @@ def library(reference: str, this: Distribution) -> dict[str, Any]:
         "bom-ref": reference,
         "name": this.name,
         "version": this.version,
-        "scope": "required",
+        "scope": scope,
         "purl": reference,
         "licenses": licenses,
     }

@@ -10,6 +10,7 @@ import dependencies
 import pytest
 from dependencies import (
     DEVELOPMENT_ONLY,
+    FOR_USERS,
     PROJECT,
     ROOT,
     direct,
@@ -55,7 +56,8 @@ def described(**fields: str | list[str]) -> Message:
 
 
 def test_what_is_needed_to_run_has_a_permissive_license() -> None:
-    reasons = {name: why_refused(this.metadata) for name, (this, _) in installed().items()}
+    found = installed(*FOR_USERS)
+    reasons = {name: why_refused(this.metadata) for name, (this, _) in found.items()}
     assert len(reasons) > len(PROJECT["dependencies"])
     assert {name: why for name, why in reasons.items() if why} == {}
 
@@ -70,7 +72,7 @@ def test_what_is_needed_to_develop_has_a_permissive_license_or_is_named() -> Non
 
 
 def test_what_is_named_is_not_needed_to_run_and_has_another_license() -> None:
-    assert not DEVELOPMENT_ONLY.keys() & installed().keys()
+    assert not DEVELOPMENT_ONLY.keys() & installed(*FOR_USERS).keys()
     everything = installed(*present(*EXTRAS))
     for name in DEVELOPMENT_ONLY.keys() & everything.keys():
         assert why_refused(everything[name][0].metadata), f"{name} needs no exception"

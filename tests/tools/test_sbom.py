@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dependencies import direct, installed
+from dependencies import FOR_USERS, direct, installed
 from sbom import write_sbom
 
 import thrifty
@@ -67,11 +67,17 @@ def test_built_files_of_this_version_have_their_hashes(bill) -> None:
 
 
 def test_everything_that_runs_is_listed_with_version_and_license(bill) -> None:
-    assert len(bill["components"]) == len(installed())
+    assert len(bill["components"]) == len(installed(*FOR_USERS))
     numpy = next(part for part in bill["components"] if part["name"] == "numpy")
     assert numpy["version"] == version("numpy")
     assert numpy["purl"] == f"pkg:pypi/numpy@{version('numpy')}"
-    assert all(part["licenses"] and part["scope"] == "required" for part in bill["components"])
+    assert all(part["licenses"] for part in bill["components"])
+
+
+def test_what_only_an_extra_needs_is_optional(bill) -> None:
+    scopes = {part["name"].lower(): part["scope"] for part in bill["components"]}
+    assert (scopes["numpy"], scopes["starlette"]) == ("required", "optional")
+    assert list(scopes.values()).count("required") == len(installed())
 
 
 def test_thrifty_depends_on_what_it_requires_and_not_on_test_tools(bill) -> None:
@@ -80,7 +86,7 @@ def test_thrifty_depends_on_what_it_requires_and_not_on_test_tools(bill) -> None
         name.split("/")[1].split("@")[0]
         for name in graph[f"pkg:pypi/thrifty@{thrifty.__version__}"]
     }
-    assert needed == set(direct())
+    assert needed == set(direct(*FOR_USERS))
     assert not [reference for reference in graph if "pytest" in reference]
 
 

@@ -118,7 +118,7 @@ async def _buy_lot(
     loop = asyncio.get_running_loop()
     give_up = loop.time() + order.patience
     attempts, pause = 0, terms.pause
-    doubt: Exception | None = None  # an earlier attempt that may have been charged
+    doubt: Exception | None = None  # the first attempt that was or may have been charged
     while True:
         attempts += 1
         was_sent = False
@@ -133,7 +133,8 @@ async def _buy_lot(
                     f"source {terms.name!r} returned no mapping of feature to value"
                 )
             breaker.succeeded()
-            return _delivered(offers, raw, schema, terms.bills_failures, attempts)
+            is_charged = terms.bills_failures or doubt is not None
+            return _delivered(offers, raw, schema, is_charged, attempts)
         except TimeoutError as error:
             # Ours, or one that the source has raised: then nobody can tell either.
             failure: Exception = error
@@ -143,8 +144,6 @@ async def _buy_lot(
                 failure = UnsentError(f"source {terms.name!r}: too many requests at once")
         except Exception as error:  # a source that is not ours may raise anything
             failure = error
-        if isinstance(failure, UnclearError) and doubt is None:
-            doubt = failure
         if isinstance(failure, NotFoundError):
             breaker.succeeded()
         else:
@@ -152,9 +151,11 @@ async def _buy_lot(
         is_free = isinstance(failure, UnsentError) or (
             not isinstance(failure, UnclearError | UnusableError) and not terms.bills_failures
         )
+        if not is_free and doubt is None:
+            doubt = failure
         again = (is_free or terms.idempotent) and not isinstance(failure, NotFoundError)
         if attempts > terms.retries or not again or loop.time() + pause >= give_up:
-            return _failed(offers, doubt or failure, is_free, attempts)
+            return _failed(offers, doubt or failure, doubt is None, attempts)
         await asyncio.sleep(pause)
         pause *= 2
 
@@ -163,10 +164,10 @@ def _delivered(
     offers: Sequence[Offer],
     raw: Mapping[Feature, Any],
     schema: Schema,
-    bills_failures: bool,
+    is_charged: bool,
     attempts: int,
 ) -> dict[str, Result]:
-    """Return what came for each item; what was left out was not delivered."""
+    """Return what came for each item; what was left out was not delivered, but may be charged."""
     wanted = [feature for offer in offers for feature in offer.features]
     good, problems = check_values(schema, {f: raw[f] for f in wanted if f in raw})
     results = {}
@@ -175,7 +176,7 @@ def _delivered(
         values = {feature: good[feature] for feature in came if feature in good}
         words = "; ".join(f"{f!r} {problems[f]}" for f in came if f in problems)
         if not came:
-            state: State = "settled" if bills_failures else "void"
+            state: State = "settled" if is_charged else "void"
             results[offer.item] = Result("failed", state, attempts=attempts, error="not delivered")
         else:
             outcome: Outcome = "delivered" if values else "invalid"
