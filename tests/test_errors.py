@@ -8,6 +8,7 @@ from thrifty.errors import (
     BudgetError,
     BundleError,
     DataError,
+    LedgerError,
     PriceError,
     ResumeError,
     SourceError,
@@ -17,7 +18,9 @@ from thrifty.errors import (
 )
 
 
-@pytest.mark.parametrize("error", [BudgetError, BundleError, DataError, PriceError, SourceError])
+@pytest.mark.parametrize(
+    "error", [BudgetError, BundleError, DataError, LedgerError, PriceError, SourceError]
+)
 def test_every_error_is_a_thrifty_error(error):
     assert issubclass(error, ThriftyError)
 

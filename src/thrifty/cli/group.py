@@ -35,10 +35,12 @@ COMMANDS = {
     "report": "Write a report about a model on labeled rows.",
     "inspect": "Show what a model file contains.",
     "import": "Convert a LightGBM or XGBoost model to a model file.",
+    "ledger": "Look after the record of purchases.",
+    "what-if": "Replay past cases on another model.",
     "demo": "Run a short tour on a built-in data set.",
 }
 # Commands whose name cannot be the name of a module.
-MODULES = {"import": "import_model"}
+MODULES = {"import": "import_model", "what-if": "what_if"}
 # The first class that matches counts.
 EXIT_CODES: dict[type[Exception], int] = {SourceError: 5, BudgetError: 4, DataError: 3}
 FAILURE, INTERRUPTED = 1, 130

@@ -1,7 +1,8 @@
 """Serving predictions one example at a time; only NumPy is needed.
 
 `Runtime` (runtime/) serves a `Case`: it walks, buys what the walk asks for from sources (sources/),
-and records every purchase in a `Ledger` (ledger/). `answer` is the small version with one source.
+and records every purchase in a `Ledger` (ledger/); `what_if` (past_cases.py) replays past cases on
+another model. `answer` is the small version with one source.
 `Interview` (interview.py) does the same with a person as the source. `OnlineGate`
 (online_gate.py) learns while it serves which local model to trust and when to ask a remote one.
 `Pacer` (pacer.py) holds the mean bill at the budget while the data drift. `connect` (calls.py)
@@ -16,6 +17,7 @@ from thrifty.serve.interview import Interview, Question
 from thrifty.serve.ledger import Ledger
 from thrifty.serve.online_gate import Decision, OnlineGate
 from thrifty.serve.pacer import OperatingPoint, Pacer, Ticket
+from thrifty.serve.past_cases import ReplayedCase, WhatIf, what_if
 from thrifty.serve.runtime import Case, CaseReceipt, Charge, Runtime, answer
 from thrifty.serve.sources import (
     AsyncSource,
@@ -62,6 +64,7 @@ __all__ = [
     "Question",
     "RefusedError",
     "ReplaySource",
+    "ReplayedCase",
     "RowSource",
     "Runtime",
     "Source",
@@ -71,7 +74,9 @@ __all__ = [
     "UnclearError",
     "UnsentError",
     "UnusableError",
+    "WhatIf",
     "answer",
     "connect",
     "read_sources",
+    "what_if",
 ]

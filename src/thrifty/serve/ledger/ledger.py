@@ -97,6 +97,7 @@ class Ledger:
         url: str | os.PathLike[str],
         key_file: str | os.PathLike[str] | None = None,
         busy: float = BUSY,
+        create: bool = True,
         **options: Any,
     ) -> Self:
         """Open a ledger; create it if it does not exist.
@@ -110,6 +111,8 @@ class Ledger:
             the name of the ledger with ``.key`` at the end, created with the ledger.
         busy : float
             Seconds to wait for another process that locks the database.
+        create : bool
+            Whether a file that does not exist is created.
         **options
             Parameters of `Ledger`.
 
@@ -126,8 +129,10 @@ class Ledger:
         from thrifty.serve.ledger.sqlite import SqliteStore
 
         store = SqliteStore(text, busy)
+        if not create and not store.path.exists():
+            raise LedgerError(f"{store.shown}: there is no such file")
         default = f"{store.path}.key"
-        return cls(store, read_key(key_file or default, create=key_file is None), **options)
+        return cls(store, read_key(key_file or default, create and key_file is None), **options)
 
     # --- serving
 
