@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from thrifty.bundle.latency import Quotes, next_round, walk_rounds
 from thrifty.bundle.reason import ENDS, Reason, explain
 from thrifty.bundle.receipt import Purchase, Receipt, Why
-from thrifty.costs.money import money
+from thrifty.costs.money import as_float, money
 from thrifty.errors import DataError, raise_all
 from thrifty.model.motive import Motive
 
@@ -86,6 +86,9 @@ class NamedWalk:
         cap: float | None = None,
     ) -> None:
         self._predictor = predictor
+        limit = as_float(cap)
+        if cap is not None and not (isinstance(limit, float) and limit >= 0):
+            raise DataError(f"cap: {cap!r} is not a number of 0 or more")
         self._cap, self._caller = cap, predictor.caller
         self._schema = predictor.schema
         self._calls = self._schema.calls  # columns that are bought by calls made from here

@@ -28,6 +28,8 @@ __all__ = ["Decision", "OnlineGate"]
 
 Floats = NDArray[np.float64]
 
+# More rounds than any gate will see; a float holds them exactly.
+MAX_HORIZON = 2**53
 # Labels listed in one error message.
 MAX_LISTED = 20
 
@@ -113,8 +115,8 @@ class OnlineGate:
                 f"cost: {cost!r} is not above 0 and at most 1, the loss of a wrong answer; "
                 "a more expensive call is never worth it"
             )
-        if horizon is not None and not (_is_integer(horizon) and horizon >= 1):
-            problems.append(f"horizon: {horizon!r} is not an integer of at least 1")
+        if horizon is not None and not (_is_integer(horizon) and 1 <= horizon <= MAX_HORIZON):
+            problems.append(f"horizon: {horizon!r} is not an integer from 1 to {MAX_HORIZON}")
         if not (_is_integer(changes) and changes >= 0):
             problems.append(f"changes: {changes!r} is not an integer of at least 0")
         raise_all(DataError, "online gate", problems)
