@@ -142,6 +142,19 @@ def test_many_classes_share_the_sweeps_of_cost_sensitive_trees() -> None:
         )
 
 
+def test_too_many_devices_or_inputs_are_refused_with_the_limit(monkeypatch) -> None:
+    X = np.random.default_rng(0).normal(size=(12, 5))
+    y = np.arange(12) % 2
+    monkeypatch.setattr("thrifty.learn.edge_cloud.devices.MAX_DEVICES", 4)
+    with pytest.raises(DataError, match="5 of them, and the limit is 4"):
+        thrifty.EdgeCloudClassifier().fit(X, y)
+    monkeypatch.setattr("thrifty.learn.submodular_tree.grower.MAX_INPUTS", 4)
+    with pytest.raises(DataError, match="5 inputs; .* the limit is 4"):
+        thrifty.SubmodularTreeClassifier().fit(X, y)
+    with pytest.raises(DataError, match="151 classes; every pair of them has an SVM"):
+        thrifty.CompressedSVC().fit(np.zeros((302, 1)), np.arange(302) % 151)
+
+
 # --- what is given to a model later
 
 ODD = ["5", "x", float("nan"), -1, [], {}, 10**400]
