@@ -167,7 +167,7 @@ class Schema:
 
     def placed_like(self, other: Schema) -> Schema:
         """Return the same columns with the positions that they have in another schema."""
-        place = dict(zip(other.table_names, range(len(other)), strict=True))
+        place = {name: k for k, name in enumerate(other.table_names)}
         columns = (replace(each, position=place.get(each.name)) for each in self.columns)
         return Schema(tuple(columns), self.named)
 
@@ -205,10 +205,8 @@ class Schema:
             )
         if read.block is not None and self._all_numbers and not self.calls:
             dtype = np.float32 if read.block.dtype == np.float32 else np.float64
-            block = read.block
-            if not self.is_in_table_order:
-                block = block[:, np.argsort(self.table_order)]
-            X = np.ascontiguousarray(block, dtype=dtype)
+            by_feature = slice(None) if self.is_in_table_order else np.argsort(self.table_order)
+            X = np.ascontiguousarray(read.block[:, by_feature], dtype=dtype)
             if np.isinf(X).any():
                 _each_column(self.names, lambda j: check_finite(X[:, j]))
             return X
