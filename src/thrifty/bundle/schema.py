@@ -205,8 +205,8 @@ class Schema:
             )
         if read.block is not None and self._all_numbers and not self.calls:
             dtype = np.float32 if read.block.dtype == np.float32 else np.float64
-            by_feature = slice(None) if self.is_in_table_order else np.argsort(self.table_order)
-            X = np.ascontiguousarray(read.block[:, by_feature], dtype=dtype)
+            X = np.ascontiguousarray(read.block, dtype=dtype)
+            X = X if self.is_in_table_order else X[:, np.argsort(self.table_order)]
             if np.isinf(X).any():
                 _each_column(self.names, lambda j: check_finite(X[:, j]))
             return X
