@@ -6,10 +6,15 @@
     python3 dev.py test --fast    the same without the slow tests and without coverage
     python3 dev.py test ARGS      the same with ARGS passed to pytest, without coverage
     python3 dev.py test --sanitize  kernels and model files under the sanitizers of gcc
+    python3 dev.py test --oldest  tests with the oldest versions that pyproject.toml allows
+    python3 dev.py fuzz           hostile input for all readers, for a minute; -h shows the options
     python3 dev.py lint           ruff, mypy and the import rules
     python3 dev.py bench [NAME]   run benchmarks/NAME.py; without a name, list them
     python3 dev.py docs           build the documentation into docs/_build/html
-    python3 dev.py wheel          build the source distribution and a wheel into dist/
+    python3 dev.py wheel          build a wheel, the source distribution and their SBOM into dist/
+    python3 dev.py hashes         write constraints-hashes.txt: constraints.txt with hashes
+    python3 dev.py --require-hashes COMMAND
+                                  install only files whose hashes are in constraints-hashes.txt
 
 The first run creates .venv with the versions in constraints.txt and compiles the kernels; later
 runs reuse both, and compile again what has changed.
@@ -30,7 +35,10 @@ import hashlib
 import importlib.util
 import json
 import os
+import platform
+import shutil
 import subprocess
+import tempfile
 import venv
 from pathlib import Path
 
@@ -41,6 +49,12 @@ PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 STAMP = VENV / "thrifty-stamp.json"
 BENCHMARKS = ROOT / "benchmarks"
 KERNELS = ROOT / "src" / "thrifty" / "kernels"
+CONSTRAINTS = ROOT / "constraints.txt"
+OLDEST = ROOT / "constraints-oldest.txt"
+HASHES = ROOT / "constraints-hashes.txt"
+EXTRAS = ["bench", "docs", "parquet", "test"]
+# Whether to install only files whose hashes are known.
+VERIFIED = sys.argv[1:2] == ["--require-hashes"]
 
 LINTERS = {
     "ruff check": [PYTHON, "-m", "ruff", "check", "."],
@@ -49,7 +63,18 @@ LINTERS = {
     "lint-imports": [BIN / "lint-imports"],
 }
 # Kernels, and model files that try to make them read or write outside of their arrays.
-SANITIZED = ["tests/kernels", "tests/bundle/test_hostile.py", "tests/test_corpus.py"]
+SANITIZED = [
+    "tests/kernels",
+    "tests/bundle/test_hostile.py",
+    "tests/test_corpus.py",
+    "tests/test_parallel.py",
+    "tests/fuzz",
+    # It measures memory, of which the sanitizers take more.
+    "--deselect=tests/bundle/test_hostile.py::test_a_small_file_takes_little_time_and_memory",
+]
+# The same cases every time; readers are slower and larger with the sanitizers.
+FUZZ = [PYTHON, "-m", "fuzz"]
+SANITIZED_FUZZ = [*FUZZ, "--cases", "4000", "--seed", "1", "--slack", "10"]
 # Writes to row 2 of an array of two.
 OVERRUN = """
 import numpy as np
@@ -78,6 +103,8 @@ def test(arguments):
     """
     if arguments == ["--sanitize"]:
         return sanitize()
+    if arguments[:1] == ["--oldest"]:
+        return test_oldest(arguments[1:])
     prepare("test", "docs")
     options = []
     for argument in arguments:
@@ -113,7 +140,48 @@ def sanitize():
         print("failed: the sanitizer does not see an overrun", done.stdout, done.stderr, flush=True)
         return 1
     pytest = [PYTHON, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", "-m", "not slow"]
-    return run_all({"pytest": [*pytest, *SANITIZED]}, environment)
+    status = run_all({"pytest": [*pytest, *SANITIZED]}, environment)
+    return max(status, run_all({"fuzz": SANITIZED_FUZZ}, {**environment, **fuzzing(base / "lib")}))
+
+
+def fuzz(arguments):
+    """Try hostile input on everything that reads files and replies; see tests/fuzz."""
+    prepare("test")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **fuzzing()}
+    return subprocess.call([*FUZZ, *arguments], cwd=ROOT, env=environment)
+
+
+def fuzzing(*folders):
+    """Return the environment of the fuzzer: its modules, and one order of sets."""
+    paths = os.pathsep.join(map(str, [*folders, ROOT / "tests"]))
+    return {"PYTHONPATH": paths, "PYTHONHASHSEED": "0"}
+
+
+def test_oldest(arguments):
+    """Run the tests with the oldest versions that pyproject.toml allows, on the oldest Python.
+
+    They run in a copy of the sources with an environment of its own, so that the oldest Cython
+    compiles the kernels, too. What is not in constraints-oldest.txt is as in constraints.txt.
+    """
+    if sys.version_info[:2] != (3, 11):
+        sys.exit("The oldest versions are tested on Python 3.11: python3.11 dev.py test --oldest")
+    copy = ROOT / "build" / "oldest"
+    shutil.rmtree(copy, ignore_errors=True)
+    ignored = shutil.ignore_patterns(
+        ".?*", "build", "dist", "_build", "generated", "__pycache__", "*.so", "*.egg-info"
+    )
+    shutil.copytree(ROOT, copy, ignore=ignored)
+    oldest = {line.split("==")[0]: line for line in OLDEST.read_text().splitlines()}
+    newest = {line.split("==")[0]: line for line in CONSTRAINTS.read_text().splitlines()}
+    constraints = copy / "build" / "constraints.txt"
+    constraints.parent.mkdir()
+    constraints.write_text("\n".join({**newest, **oldest}.values()))
+    python = create_environment(copy / ".venv")
+    install(["setuptools", "cython"], python, constraints)
+    editable = ["--no-build-isolation", "--editable", f"{copy}[parquet,test]"]
+    install(editable, python, constraints)
+    pytest = [python, "-m", "pytest", "-n", "2", "--dist", "worksteal", *arguments]
+    return run_all({"pytest": pytest}, folder=copy)
 
 
 def lint(arguments):
@@ -147,11 +215,33 @@ def docs(arguments):
 
 
 def wheel(arguments):
-    """Build the source distribution, and a wheel for this Python and platform."""
+    """Build the source distribution, a wheel for this Python and platform, and their SBOM."""
     refuse(arguments)
     prepare("test")
     build = [PYTHON, "-m", "build", "--no-isolation", "--outdir", "dist", "."]
-    return run_all({"build": build})
+    return run_all({"build": build}) or run_all({"sbom": [PYTHON, "tools/sbom.py", "dist"]})
+
+
+def hashes(arguments):
+    """Write constraints.txt with the hashes of the files that pip would install here."""
+    refuse(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        command = [*host_pip(), "install", "--quiet", "--dry-run", "--ignore-installed"]
+        command += ["--no-deps", "--only-binary", ":all:"]
+        command += ["--requirement", CONSTRAINTS, "--report", report]
+        if subprocess.call(command):
+            sys.exit("pip could not find every file; see its message above.")
+        found = {}
+        for entry in json.loads(report.read_text())["install"]:
+            name = entry["metadata"]["name"].lower().replace("_", "-").replace(".", "-")
+            found[name] = entry["download_info"]["archive_info"]["hashes"]["sha256"]
+    version = "{}.{}".format(*sys.version_info[:2])
+    lines = [f"# Python {version}, {platform.system()}, {platform.machine()}: `dev.py hashes`"]
+    for line in CONSTRAINTS.read_text().splitlines():
+        lines += [f"{line} \\", "    --hash=sha256:{}".format(found[line.split("==")[0]])]
+    HASHES.write_text("\n".join(lines) + "\n")
+    return 0
 
 
 def refuse(arguments):
@@ -160,13 +250,13 @@ def refuse(arguments):
         sys.exit("This command takes no arguments: {}".format(" ".join(arguments)))
 
 
-def run_all(commands, environment=None):
+def run_all(commands, environment=None, folder=ROOT):
     """Run every command in the project's folder; return 1 if any failed, else 0."""
     defaults = {"OMP_NUM_THREADS": "1"} if environment is None else environment
     failed = []
     for name, command in commands.items():
         print(f"== {name}", flush=True)
-        if subprocess.call(command, cwd=ROOT, env={**os.environ, **defaults}):
+        if subprocess.call(command, cwd=folder, env={**os.environ, **defaults}):
             failed.append(name)
     print("failed: {}".format(", ".join(failed)) if failed else "all passed", flush=True)
     return 1 if failed else 0
@@ -177,27 +267,40 @@ def prepare(*extras):
     stamp = read_stamp()
     present = set(stamp.get("extras", ()))
     if not stamp:
-        print(f"creating {VENV}", flush=True)
-        # The pip of the host installs into it from outside, so it needs no ensurepip.
-        venv.EnvBuilder(clear=True, symlinks=os.name != "nt", with_pip=False).create(VENV)
+        create_environment(VENV)
     elif present.issuperset(extras) and stamp.get("kernels") == digest_of_kernels():
         return
-    wanted = sorted({*extras, *present})
+    verified = VERIFIED or stamp.get("verified", False)
+    wanted = EXTRAS if verified else sorted({*extras, *present})
     target = "{}[{}]".format(ROOT, ",".join(wanted)) if wanted else str(ROOT)
     STAMP.unlink(missing_ok=True)
     print("installing and compiling (the first time takes a few minutes)", flush=True)
-    # The tools that build come from constraints.txt too: the same source gives the same kernels.
-    install(["setuptools", "cython"])
-    install(["--no-build-isolation", "--editable", target])
-    kept = {"key": key(), "kernels": digest_of_kernels(), "extras": wanted}
+    if verified:
+        # Everything in constraints.txt, and nothing else: pip could not verify what is not there.
+        install(["--require-hashes", "--no-deps", "--requirement", str(HASHES)], constraints=None)
+        target = str(ROOT)
+    else:
+        # The tools that build have fixed versions, too: the same source gives the same kernels.
+        install(["setuptools", "cython"])
+    install(["--no-build-isolation", *(["--no-deps"] * verified), "--editable", target])
+    kept = {"key": key(), "kernels": digest_of_kernels(), "extras": wanted, "verified": verified}
     STAMP.write_text(json.dumps(kept))
+
+
+def create_environment(folder):
+    """Create an empty environment; return the path of its Python."""
+    print(f"creating {folder}", flush=True)
+    # The pip of the host installs into it from outside, so it needs no ensurepip.
+    venv.EnvBuilder(clear=True, symlinks=os.name != "nt", with_pip=False).create(folder)
+    return folder / PYTHON.relative_to(VENV)
 
 
 def read_stamp():
     """Return what is in the environment, empty if it must be created again."""
     try:
         stamp = json.loads(STAMP.read_text())
-        return stamp if PYTHON.exists() and stamp["key"] == key() else {}
+        is_valid = PYTHON.exists() and stamp["key"] == key() and stamp["verified"] >= VERIFIED
+        return stamp if is_valid else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
@@ -205,7 +308,7 @@ def read_stamp():
 def key():
     """Return a hash of what determines the environment: location, Python, requirements."""
     parts = [str(ROOT).encode(), sys.version.encode()]
-    parts += [(ROOT / name).read_bytes() for name in ("pyproject.toml", "constraints.txt")]
+    parts += [(ROOT / name).read_bytes() for name in ("pyproject.toml", CONSTRAINTS.name)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
@@ -216,10 +319,10 @@ def digest_of_kernels():
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
-def install(arguments):
-    """Install into .venv with the pip of the Python that runs this file."""
-    command = [*host_pip(), "--python", str(PYTHON), "install", "--quiet"]
-    command += ["--constraint", str(ROOT / "constraints.txt"), *arguments]
+def install(arguments, python=PYTHON, constraints=CONSTRAINTS):
+    """Install into an environment with the pip of the Python that runs this file."""
+    command = [*host_pip(), "--python", str(python), "install", "--quiet", *arguments]
+    command += ["--constraint", str(constraints)] if constraints else []
     if subprocess.call(command, cwd=ROOT):
         sys.exit("pip could not install Thrifty; see its message above.")
 
@@ -236,12 +339,14 @@ def host_pip():
     return command
 
 
-COMMANDS = {command.__name__: command for command in (demo, test, lint, bench, docs, wheel)}
+COMMANDS = {
+    command.__name__: command for command in (demo, test, fuzz, lint, bench, docs, wheel, hashes)
+}
 
 
 def main():
     """Run the command that was named."""
-    arguments = sys.argv[1:]
+    arguments = sys.argv[2:] if VERIFIED else sys.argv[1:]
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(__doc__.strip())
         return 0

@@ -1,4 +1,4 @@
-"""What all tests share: reproducible Hypothesis, no display, and a fresh interpreter."""
+"""What all tests share: reproducible Hypothesis, no display, and fixtures for all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +15,9 @@ from hypothesis import HealthCheck, settings
 # Matplotlib must not look for a screen, and kernels must not depend on the machine's cores.
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Some tests share their machinery with a script, which does more of the same.
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
 # Compiling a kernel or a loaded machine may take seconds: an example has no deadline. The same
 # examples every time, unless HYPOTHESIS_PROFILE=search asks for new ones.
@@ -36,3 +41,23 @@ def modules_after() -> Modules:
         return {row.rsplit("|", 1)[1].strip() for row in rows}
 
     return run
+
+
+FITTED: dict[tuple[object, object], Any] = {}
+
+
+@pytest.fixture
+def fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit an estimator once to a case, not once for every law: laws only read what was fitted."""
+    from thrifty.checks import Case
+
+    fit = Case.fit
+
+    def fit_once(case: Case, estimator: Any, **parameters: Any) -> Any:
+        if parameters:
+            return fit(case, estimator, **parameters)
+        if (case, estimator) not in FITTED:
+            FITTED[case, estimator] = fit(case, estimator)
+        return FITTED[case, estimator]
+
+    monkeypatch.setattr(Case, "fit", fit_once)

@@ -95,6 +95,7 @@ def test_the_source_distribution_has_what_building_and_testing_need(built: Path)
     with tarfile.open(path) as archive:
         names = {name.split("/", 1)[-1] for name in archive.getnames()}
     wanted = {"setup.py", "pyproject.toml", "constraints.txt", "dev.py", "tests/test_build.py"}
+    wanted |= {"constraints-oldest.txt", "constraints-hashes.txt", "tools/sbom.py"}
     sources = [*KERNELS.rglob("*.py"), *KERNELS.rglob("*.pxd")]
     wanted |= {path.relative_to(ROOT).as_posix() for path in sources}
     assert wanted <= names

@@ -1,32 +1,46 @@
-"""Model files written by earlier versions still load and still answer the same.
+"""Files written by earlier versions are read, and answer, as they did; what was refused still is.
 
-`tests/corpus` holds one file of every kind; `expected.json` holds, for each of them, a few rows and
-what the version that wrote the file answered for them.
+`tests/corpus` holds files of every kind that Thrifty reads, and `expected.json` what the version
+that wrote them made of them. `tests/corpus/refused` holds files that every version refuses. New
+ones are written by `tests/corpus/write.py` and `refused.py`, which never touch a file that exists.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from thrifty import OnlineGate, load
+import thrifty.errors
+from thrifty import OnlineGate, Prices, describe, load
+from thrifty.cli.cost_files import read_costs_file
+from thrifty.cli.tables import read_table
+from thrifty.errors import ThriftyError
+from thrifty.frontier.curve import Curve
+from thrifty.frontier.jobs import ResumeFolder, digest_of_settings
+from thrifty.learn.adopt import adopt
 from thrifty.model import KINDS
 from thrifty.serve import ASK
 
 CORPUS = Path(__file__).parent / "corpus"
 EXPECTED = json.loads((CORPUS / "expected.json").read_text())
+REFUSED = json.loads((CORPUS / "refused" / "expected.json").read_text())
 MODELS = sorted(path.stem for path in CORPUS.glob("*.thrifty"))
+ADOPTED = sorted(
+    path.name for pattern in ("lightgbm*", "xgboost*") for path in CORPUS.glob(pattern)
+)
+# Bytes of all files but the two scripts.
+MAX_SIZE = 420_000
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_an_old_model_file_answers_as_it_did(name):
-    expected = EXPECTED[name]
-    predictor = load(CORPUS / f"{name}.thrifty")
-    table = pd.DataFrame(expected["columns"])
+def answers_as_expected(predictor, expected):
+    """Compare predictions, probabilities, used features and bills with those that were kept."""
+    table = np.array(expected["rows"]) if "rows" in expected else pd.DataFrame(expected["columns"])
     if predictor.classes is None:
         np.testing.assert_allclose(predictor.predict(table), expected["predict"], rtol=1e-12)
     else:
@@ -38,8 +52,25 @@ def test_an_old_model_file_answers_as_it_did(name):
     np.testing.assert_allclose(predictor.bill(table), expected["bill"], rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_an_old_model_file_answers_as_it_did(name):
+    answers_as_expected(load(CORPUS / f"{name}.thrifty"), EXPECTED[name])
+
+
 def test_the_corpus_holds_every_kind_of_model():
     assert {kind for name in MODELS for kind in EXPECTED[name]["kinds"]} == set(KINDS)
+
+
+def test_the_corpus_holds_every_optional_part_of_a_file():
+    headers = [describe(CORPUS / f"{name}.thrifty") for name in MODELS]
+    prices = {part for header in headers for part, value in header["prices"].items() if value}
+    assert {"requires", "panels", "delays", "also", "calls", "evaluation", "shared"} <= prices
+    columns = {part for header in headers for each in header["schema"]["columns"] for part in each}
+    assert {"other", "call"} <= columns
+    assert any("decision" in header for header in headers)
+    assert any("evidence.passes" in header["arrays"] for header in headers)
+    labels = {header["classes"]["type"] for header in headers if header["classes"]}
+    assert labels == {"bool", "int", "float", "str"}
 
 
 def test_an_old_online_gate_goes_on_where_it_stopped():
@@ -48,3 +79,127 @@ def test_an_old_online_gate_goes_on_where_it_stopped():
     assert (gate.rounds, gate.asked, gate.explored) == (
         expected["rounds"], expected["asked"], expected["explored"])  # fmt: skip
     assert [gate.decide({"x": 0}).asks] == expected["next"]
+
+
+@pytest.mark.parametrize("name", ["gate_open", "gate_changes"])
+def test_an_old_online_gate_has_its_weights(name):
+    experts = [lambda x: "no", lambda x: "yes" if x["x"] > 3 else "no", lambda x: ASK]
+    gate, expected = OnlineGate.load(CORPUS / f"{name}.json", experts), EXPECTED[name]
+    for figure in ("rounds", "asked", "explored", "waits"):
+        assert getattr(gate, figure) == expected[figure]
+    np.testing.assert_allclose(gate.weights, expected["weights"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ADOPTED)
+def test_an_old_model_of_another_library_answers_as_it_did(name):
+    answers_as_expected(adopt(CORPUS / name), EXPECTED[Path(name).stem])
+
+
+def resume(folder):
+    """Open a copy of the resume folder of the corpus; return it with the settings of its jobs."""
+    shutil.copytree(CORPUS / "resume", folder)
+    jobs = json.loads((folder / "manifest.json").read_text())["jobs"]
+    return ResumeFolder(folder, list(jobs.values())), list(jobs.values())
+
+
+def test_an_old_resume_folder_is_resumed(tmp_path):
+    kept, settings = resume(tmp_path / "resume")
+    curve, expected = Curve.merge(kept.get(each) for each in settings), EXPECTED["resume"]
+    points = [[p.learner, p.knob, p.bill, p.quality, p.ceiling] for p in curve.points]
+    assert points == expected["points"]
+    assert [p.bill for p in curve.frontier] == expected["frontier"]
+    assert (curve.full, curve.unit) == (expected["full"], expected["unit"])
+
+
+@pytest.mark.parametrize("name", ["prices.csv", "prices.toml"])
+def test_an_old_price_list_has_its_prices(name):
+    bound = Prices.read(CORPUS / name).bind(["size", "weight", "count", "scan"])
+    assert bound.plain() == EXPECTED[name]["plain"]
+    assert bound.full == EXPECTED[name]["full"]
+
+
+@pytest.mark.parametrize("name", ["costs.csv", "costs.toml"])
+def test_an_old_file_of_costs_has_its_costs(name):
+    costs = read_costs_file(CORPUS / name, ["ill", "well"])
+    assert [[*pair, cost] for pair, cost in costs.items()] == EXPECTED[name]
+
+
+def test_an_old_table_has_its_values():
+    frame = read_table(CORPUS / "table.csv")
+    shown = frame.astype(object).where(frame.notna(), None)
+    assert {name: shown[name].tolist() for name in shown} == EXPECTED["table.csv"]
+
+
+# --- what is refused ---------------------------------------------------------
+
+
+def read_curve(path, folder):
+    """Read a curve as the one of the first job of the resume folder."""
+    kept, settings = resume(folder / "resume")
+    shutil.copy(path, kept.folder / f"{digest_of_settings(settings[0])}.curve")
+    return kept.get(settings[0])
+
+
+def read_manifest(path, folder):
+    """Open a folder that has this manifest."""
+    _, settings = resume(folder / "resume")
+    shutil.copy(path, folder / "resume" / "manifest.json")
+    return ResumeFolder(folder / "resume", settings)
+
+
+READERS = {
+    "model": lambda path, folder: load(path),
+    "gate": lambda path, folder: OnlineGate.load(path, [lambda x: "no"] * 3),
+    "curve": read_curve,
+    "manifest": read_manifest,
+    "adopt": lambda path, folder: adopt(path),
+    "prices": lambda path, folder: Prices.read(path),
+    "costs": lambda path, folder: read_costs_file(path, ["ill", "well"]),
+    "table": lambda path, folder: read_table(path),
+}
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_was_refused_is_refused(name, tmp_path):
+    expected = REFUSED[name]
+    with pytest.raises(ThriftyError) as caught:
+        READERS[expected["reader"]](CORPUS / "refused" / name, tmp_path)
+    assert isinstance(caught.value, getattr(thrifty.errors, expected["error"]))
+    assert expected["says"] in str(caught.value)
+
+
+def test_the_folder_of_refused_files_is_what_is_expected_of_it():
+    names = {path.name for path in (CORPUS / "refused").iterdir()}
+    assert names == {*REFUSED, "expected.json"}
+
+
+# --- the corpus itself -------------------------------------------------------
+
+
+def test_the_corpus_is_small():
+    files = [
+        path for path in CORPUS.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")
+    ]
+    assert sum(path.stat().st_size for path in files) < MAX_SIZE
+
+
+@pytest.mark.parametrize("script", ["write", "refused"])
+def test_the_scripts_touch_no_file_that_exists(script):
+    before = {path: path.read_bytes() for path in CORPUS.rglob("*") if path.is_file()}
+    spec = importlib.util.spec_from_file_location(script, CORPUS / f"{script}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.main([])
+    after = {path: path.read_bytes() for path in CORPUS.rglob("*") if path.is_file()}
+    assert {path: data for path, data in after.items() if path.suffix != ".pyc"} == {
+        path: data for path, data in before.items() if path.suffix != ".pyc"
+    }
+
+
+def test_a_recipe_of_the_corpus_still_writes_a_file_of_its_kind():
+    spec = importlib.util.spec_from_file_location("write", CORPUS / "write.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    predictor = module.MODELS["clinic"]()
+    expected = module.expected_of(predictor, module.rows_for(predictor))
+    assert expected["kinds"] == EXPECTED["clinic"]["kinds"]

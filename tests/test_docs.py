@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
+import runpy
 import tomllib
 from pathlib import Path
 from textwrap import dedent
@@ -11,8 +13,11 @@ import pytest
 
 import thrifty
 from thrifty import Prices
+from thrifty.cli.group import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "thrifty"
+DEV_COMMANDS = set(runpy.run_path(str(ROOT / "dev.py"))["COMMANDS"])
 README = (ROOT / "README.md").read_text()
 
 
@@ -72,6 +77,66 @@ def test_the_commit_hooks_download_nothing() -> None:
 def test_links_and_pictures_lead_somewhere(name: str) -> None:
     links = re.findall(r"\]\(([^)]+)\)", (ROOT / name).read_text())
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+# --- promises ----------------------------------------------------------------
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "RELEASING.md",
+         *sorted((ROOT / "docs").glob("*.rst"))]  # fmt: skip
+# Folders that a command makes, and files that stand for those of a reader.
+MADE = {"dist/", "build/", ".venv/", "docs/_build/", "thrifty-demo/", "src/thrifty/a/b/c.py",
+        "tests/a/b/test_c.py", "src/thrifty/learn/discriminant.py",
+        "tests/learn/test_discriminant.py"}  # fmt: skip
+
+
+def names_of(path: Path) -> set[str]:
+    """Return the words in code quotes of a page."""
+    return set(re.findall(r"`{1,2}([^`\n]+)`{1,2}", path.read_text()))
+
+
+def exists(name: str) -> bool:
+    """Return whether a folder or file is where a page may mean it."""
+    places = (ROOT, SOURCE, SOURCE / "learn", SOURCE / "kernels", ROOT / "tests", ROOT / "docs")
+    return any((place / name).exists() for place in places)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_folders_and_modules_that_a_page_names_exist(page: Path) -> None:
+    paths = {name for name in names_of(page) if re.fullmatch(r"[\w./-]+(/|\.py)", name)}
+    assert sorted(name for name in paths - MADE if not exists(name)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_names_of_the_package_on_a_page_can_be_imported(page: Path) -> None:
+    dotted = set(re.findall(r"\bthrifty(?:\.[A-Za-z_]\w*)+", page.read_text()))
+    absent = []
+    for name in sorted(name for name in dotted if not name.endswith(".thrifty")):
+        try:
+            pkgutil.resolve_name(name)
+        except (ImportError, AttributeError):
+            absent.append(name)
+    assert absent == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_and_extras_that_a_page_names_exist(page: Path) -> None:
+    text = page.read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    commands = re.findall(r"^\s*(?:\$ )?thrifty ([a-z]+)\b", text, re.MULTILINE)
+    commands += [name.split()[1] for name in names_of(page) if re.match(r"thrifty [a-z]+\b", name)]
+    assert set(commands) <= set(COMMANDS)
+    extras = re.findall(r"pip install ['\"](?:\.|thrifty)\[([\w,]+)\]", text)
+    named = {extra for each in extras for extra in each.split(",")}
+    assert named <= set(project["optional-dependencies"])
+    tasks = set(re.findall(r"dev\.py (\w+)", text))
+    assert tasks <= DEV_COMMANDS
+
+
+def test_the_table_of_extras_has_no_other() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    page = (ROOT / "docs" / "install.rst").read_text()
+    listed = re.findall(r"^``(\w+)``  ", page, re.MULTILINE)
+    assert listed == list(project["optional-dependencies"])
 
 
 # --- references --------------------------------------------------------------

@@ -9,6 +9,7 @@ from thrifty.errors import (
     BundleError,
     DataError,
     PriceError,
+    ResumeError,
     SourceError,
     ThriftyError,
     did_you_mean,
@@ -24,6 +25,7 @@ def test_every_error_is_a_thrifty_error(error):
 def test_bad_input_is_a_value_error():
     assert issubclass(DataError, ValueError)
     assert issubclass(PriceError, DataError)
+    assert issubclass(ResumeError, DataError)
 
 
 def test_no_problem_raises_nothing():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         BundleError,
         DataError,
         PriceError,
+        ResumeError,
         SourceError,
         ThriftyError,
     )
@@ -122,6 +123,7 @@ __all__ = [
     "Prices",
     "PrunedForestClassifier",
     "PurchaseDisplay",
+    "ResumeError",
     "SourceError",
     "SubmodularTreeClassifier",
     "SubmodularTreeRegressor",
@@ -184,6 +186,7 @@ _HOMES = {
     "Prices": "thrifty.costs",
     "PrunedForestClassifier": "thrifty.learn",
     "PurchaseDisplay": "thrifty.report.displays",
+    "ResumeError": "thrifty.errors",
     "SourceError": "thrifty.errors",
     "SubmodularTreeClassifier": "thrifty.learn.submodular_tree.estimators",
     "SubmodularTreeRegressor": "thrifty.learn.submodular_tree.estimators",

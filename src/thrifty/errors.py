@@ -15,7 +15,9 @@ __all__ = [
     "BudgetError",
     "BundleError",
     "DataError",
+    "LedgerError",
     "PriceError",
+    "ResumeError",
     "SourceError",
     "ThriftyError",
     "did_you_mean",
@@ -33,6 +35,10 @@ class DataError(ThriftyError, ValueError):
 
 class PriceError(DataError):
     """The price list cannot be used as it is."""
+
+
+class ResumeError(DataError):
+    """A folder to resume from is damaged, or for other data or settings."""
 
 
 class BudgetError(ThriftyError, ValueError):
@@ -69,6 +75,24 @@ class SourceError(ThriftyError, RuntimeError):
         super().__init__(message)
         self.values: dict[Any, Any] = dict(values or {})
         self.walk: Any = None
+        self.receipt: Any = None
+
+
+class LedgerError(ThriftyError, RuntimeError):
+    """A ledger cannot be read or written: nothing is bought that it could not record.
+
+    Parameters
+    ----------
+    message : str
+
+    Attributes
+    ----------
+    receipt : thrifty.serve.CaseReceipt or None
+        What the case had bought so far, if one was being served.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
         self.receipt: Any = None
 
 

@@ -1,12 +1,17 @@
-"""A toy model of two questions, so that the bundle can be tested by itself."""
+"""A toy model of two questions, so that the bundle can be tested by itself.
+
+Also lets the tests of this folder import `small_files`.
+"""
 
 from __future__ import annotations
 
 import io
 import json
+import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +23,8 @@ from thrifty.bundle.archive import pack_members
 from thrifty.costs import Prices
 from thrifty.errors import BundleError
 from thrifty.model.base import Frozen, Walk
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 TABLE = {"age": [63, 41, None, 30], "chol": [2.5, None, 1.0, 9.0], "sex": ["m", "f", "m", None]}
 

@@ -103,3 +103,9 @@ def test_a_class_that_is_named_twice_is_refused() -> None:
     response = {"probabilities": [[0.1, 0.9]], "classes": ["a", "a"]}
     with pytest.raises(ValueError, match="a class is named twice among"):
         read_outputs(response, 1, np.array(["a", "b"]))
+
+
+def test_an_infinite_probability_counts_as_none():
+    response = {"probabilities": [[float("inf"), 0.0], [0.25, 0.75]]}
+    found = read_outputs(response, 2, np.array(["a", "b"]))
+    assert np.isnan(found[0, 0]) and found[1].tolist() == [0.25, 0.75]

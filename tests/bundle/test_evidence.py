@@ -106,8 +106,8 @@ def test_what_rows_gain_and_pay_is_that_of_their_cell():
     y = np.arange(n) % 2
     half = np.tile([0.5, 0.5], (n, 1))
     final = np.where(y[:, np.newaxis] == [0, 1], 1.0, 0.0)
-    passes = [States.alike(n, np.array([0.5, 0.5]), 0.0), States(np.arange(n), half, np.ones(n))]
-    evidence = Evidence.of(y, None, final, np.full(n, 7.0), passes)
+    interim = [States.alike(n, np.array([0.5, 0.5]), 0.0), States(np.arange(n), half, np.ones(n))]
+    evidence = Evidence.of(y, None, final, np.full(n, 7.0), interim)
     cell = evidence.find(0.5, np.array([0.5, 0.5]), is_done=False)
     assert (cell.bill, cell.now, cell.later, cell.total) == (0.0, 0.5, 0.0, 7.0)
     assert evidence.find(1.0, np.array([0.5, 0.5]), is_done=False).bill == 1.0
@@ -116,7 +116,7 @@ def test_what_rows_gain_and_pay_is_that_of_their_cell():
 def test_passes_without_rows_are_no_passes():
     y, scores, bills, _ = draw(100, seed=0)
     empty = States(np.empty(0, dtype=np.intp), np.empty((0, 2)), np.empty(0))
-    assert Evidence.of(y, None, scores, bills, [empty]).passes.shape == (0, 9)
+    assert Evidence.of(y, None, scores, bills, [empty]).interim.shape == (0, 9)
 
 
 def test_weights_count_as_so_many_rows_and_their_effective_number_is_smaller():
@@ -180,7 +180,7 @@ def test_evidence_is_saved_with_the_model(predictor, tmp_path):
     predictor.save(tmp_path / "m.thrifty")
     found = load(tmp_path / "m.thrifty").evidence
     np.testing.assert_array_equal(found.ends, predictor.evidence.ends)
-    np.testing.assert_array_equal(found.passes, predictor.evidence.passes)
+    np.testing.assert_array_equal(found.interim, predictor.evidence.interim)
 
 
 def test_a_file_without_evidence_has_none_and_no_interval(predictor):
@@ -217,17 +217,17 @@ def test_evidence_of_values_is_refused_for_classes(predictor):
     ends = Evidence.of(values, None, values / 2, np.ones(200)).ends
     with pytest.raises(DataError, match="the evidence is that of a model of values"):
         predictor.replace(evidence=Evidence(ends, np.empty((0, 9))))
-    passes = predictor.evidence.passes.copy()
-    passes[0, Cell._fields.index("high")] = 1.5
+    interim = predictor.evidence.interim.copy()
+    interim[0, Cell._fields.index("high")] = 1.5
     with pytest.raises(BundleError, match="the parts of the file do not match"):
-        unpack(damaged(predictor, passes=passes))
+        unpack(damaged(predictor, interim=interim))
 
 
 def test_evidence_of_another_shape_is_refused(predictor):
     with pytest.raises(BundleError, match="evidence.ends: expected numbers of the shape"):
         unpack(damaged(predictor, ends=np.zeros((3, 2))))
     with pytest.raises(BundleError, match="evidence.passes: expected numbers of the shape"):
-        unpack(damaged(predictor, passes=np.zeros((3, 9), dtype=np.int64)))
+        unpack(damaged(predictor, interim=np.zeros((3, 9), dtype=np.int64)))
 
 
 def test_half_of_the_evidence_is_refused(predictor):

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import json
+import os
 import pickle
+import subprocess
+import sys
 import tracemalloc
+import warnings
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_files import SMALL
 
 from thrifty.bundle import describe, load
 from thrifty.bundle.archive import array_entry, pack_array, seal
@@ -216,3 +223,179 @@ def test_arrays_of_other_types_and_shapes_load_or_are_refused(attempt, good, unp
     predictor = attempt(repack(header, members))
     fits = {"leaves": array.shape == (3, 2), "thresholds": array.shape == (2,)}[name]
     assert (predictor is not None) == fits
+
+
+# --- numbers beyond floats -----------------------------------------------------
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+
+
+def change_entry(plain, name, value):
+    """Replace every entry of a name, wherever it is; return how many there were."""
+    if isinstance(plain, list):
+        return sum(change_entry(each, name, value) for each in plain)
+    if not isinstance(plain, dict):
+        return 0
+    changed = sum(change_entry(each, name, value) for each in plain.values())
+    if name in plain:
+        plain[name] = value
+    return changed + (name in plain)
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), None, "5", True, [], {}, 1e308, -1e308])
+@pytest.mark.parametrize(
+    ("file", "entry"),
+    [
+        ("blend", "share"),
+        ("leaf_gate", "slope"),
+        ("gaussians", "ridge"),
+        ("gaussians", "threshold"),
+        ("support_set", "gamma"),
+        ("branch", "feature"),
+        ("policy", "first"),
+        ("neighbors", "k"),
+    ],
+)
+def test_a_number_that_does_not_fit_is_refused(attempt, unpack, repack, file, entry, value):
+    header, members = unpack((CORPUS / f"{file}.thrifty").read_bytes())
+    assert change_entry(header["model"], entry, value)
+    predictor = attempt(repack(header, members))
+    assert predictor is None or (entry, value) == ("threshold", 1e308)
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), None, "5", True, [], {}])
+@pytest.mark.parametrize(
+    ("file", "entry"),
+    [("gate", "limit"), ("mixture", "limit"), ("short_circuit", "tolerance"),
+     ("branch", "threshold"), ("policy", "cost_weight"), ("policy", "cap")],
+)  # fmt: skip
+def test_what_is_no_number_is_refused(attempt, unpack, repack, file, entry, value):
+    header, members = unpack((CORPUS / f"{file}.thrifty").read_bytes())
+    assert change_entry(header["model"], entry, value)
+    predictor = attempt(repack(header, members))
+    assert predictor is None or (entry, value) == ("cap", None)
+
+
+@pytest.mark.parametrize("value", [10**400, None, "x", [], 1e308, 2**64])
+def test_parameters_of_a_polynomial_are_numbers(attempt, unpack, repack, value):
+    header, members = unpack((CORPUS / "support_set.thrifty").read_bytes())
+    parameters = {"degree": 2, "gamma": 1.0, "coef0": value}
+    header["model"] |= {"kernel": "polynomial", "parameters": parameters}
+    predictor = attempt(repack(header, members))
+    assert (predictor is not None) == (value == 2**64)
+    if predictor is not None:
+        assert np.isfinite(predictor.model.score(np.zeros((1, len(predictor.schema))))).all()
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["forest_classes", "average", "blend", "cascade", "cost_tree", "gate", "gaussians", "leaf_gate",
+     "linear_tree", "mixture", "neighbors", "one_vs_rest", "policy", "stages", "support_set"],
+)  # fmt: skip
+@pytest.mark.parametrize("value", [1.7e308, 1e200, 5e-324])
+def test_huge_and_tiny_parameters_are_refused_or_give_probabilities(
+    attempt, unpack, repack, file, value
+):
+    header, members = unpack((CORPUS / f"{file}.thrifty").read_bytes())
+    rows = np.array([[0.0], [1e308], [-1e308], [np.nan]]) * np.ones(
+        len(header["schema"]["columns"])
+    )
+    for name, entry in header["arrays"].items():
+        if entry["dtype"] != "<f8" or 0 in entry["shape"]:
+            continue
+        array = np.full(entry["shape"], value)
+        data = pack_array(array)
+        changed = copy.deepcopy(header)
+        changed["arrays"][name] = array_entry(array, data)
+        predictor = attempt(repack(changed, {**members, f"arrays/{name}.npy": data}))
+        if predictor is not None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", RuntimeWarning)
+                assert np.isfinite(predictor.model.score(rows)).all(), name
+
+
+def test_equal_rows_of_a_local_gaussian_have_a_regression(attempt, unpack, repack):
+    header, members = unpack((CORPUS / "gaussians.thrifty").read_bytes())
+    places = np.full(header["arrays"]["places"]["shape"], 1e9)
+    data = pack_array(places)
+    header["arrays"]["places"] = array_entry(places, data)
+    header["model"] |= {"ridge": 1e-9, "threshold": 2.0}
+    predictor = attempt(repack(header, {**members, "arrays/places.npy": data}))
+    rows = np.array([[0.0], [1e9], [1e308]]) * np.ones(len(predictor.schema))
+    assert np.isfinite(predictor.model.score(rows)).all()
+
+
+# --- small files ---------------------------------------------------------------
+
+
+def test_a_small_file_takes_little_time_and_memory(tmp_path):
+    paths = []
+    for name, (_, make) in SMALL.items():
+        data = make()
+        assert len(data) < 20_000, name
+        paths.append(tmp_path / f"{len(paths)}.thrifty")
+        paths[-1].write_bytes(data)
+    program = Path(__file__).with_name("small_files.py")
+    found = subprocess.run(
+        [sys.executable, program, *paths], env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    for (name, (outcome, _)), (became, seconds, megabytes) in zip(
+        SMALL.items(), json.loads(found.stdout), strict=True
+    ):
+        assert became == outcome, name
+        # Generous, as machines differ; without limits these files take minutes or all memory.
+        assert seconds < 1.5 and megabytes < 200, (name, seconds, megabytes)
+
+
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe.thrifty")
+    for read in (load, describe):
+        with pytest.raises(BundleError, match="not a regular file"):
+            read(tmp_path / "pipe.thrifty")
+
+
+# --- descriptions ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("classes", {}),
+        ("classes", {"type": None}),
+        ("classes", {"type": "str", "labels": 5}),
+        ("classes", {"type": "str", "labels": ["a\0", "a"]}),
+        ("schema", {}),
+        ("schema", {"named": True, "columns": [{"name": {}, "categories": None}]}),
+        ("prices", {}),
+        ("decision", {}),
+        ("decision", {"costs": [[0, 1], [1]]}),
+        ("decision", {"costs": [[0, 1e308], [1, 0]]}),
+        ("decision", {"costs": [[0, 1, 1], [1, 0, 1], [1, 1, 0]]}),
+        ("kind", "\x1b[31m"),
+        ("knob", {"\ud800": 1}),
+        ("provenance", {"a": ["\udfff"]}),
+        ("arrays", {"leaves": {"sha256": "", "dtype": "<f8", "shape": None}}),
+        ("arrays", {"leaves": {"sha256": None, "dtype": "<f8", "shape": [3, 2]}}),
+        ("arrays", {}),
+    ],
+)
+def test_what_load_refuses_is_not_described(good, unpack, repack, tmp_path, part, value):
+    header, members = unpack(good)
+    path = tmp_path / "m.thrifty"
+    path.write_bytes(repack({**header, part: value}, members))
+    for read in (load, describe):
+        with pytest.raises(BundleError):
+            read(path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"unit": "\x1b[31m"}, {"unit": 5}, {"group_names": ["a\nb"]}, {"own": [1.0]}]
+)
+def test_prices_that_load_refuses_are_not_described(good, unpack, repack, tmp_path, change):
+    header, members = unpack(good)
+    header["prices"] |= change
+    (tmp_path / "m.thrifty").write_bytes(repack(header, members))
+    for read in (load, describe):
+        with pytest.raises(BundleError):
+            read(tmp_path / "m.thrifty")

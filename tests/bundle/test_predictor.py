@@ -174,3 +174,16 @@ def test_classes_survive_their_plain_form(classes):
 def test_an_invalid_plain_form_of_classes_is_refused(plain):
     with pytest.raises(BundleError, match="the classes must"):
         build_classes(plain)
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [(list(range(16_385)), "int"), (["x" * 10_000, *map(str, range(2000))], "str"),
+     (["a", "a\0"], "str"), (["a", "\ud800"], "str"), (["a", "b" * 10_001], "str")],
+    ids=range(5),
+)  # fmt: skip
+def test_too_many_classes_and_labels_that_change_are_refused(labels, kind):
+    with pytest.raises(DataError, match="classes"):
+        read_classes(np.array(labels, dtype=object))
+    with pytest.raises(BundleError, match="classes"):
+        build_classes({"type": kind, "labels": labels})

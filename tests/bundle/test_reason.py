@@ -45,11 +45,11 @@ def ladder_evidence():
     y = np.arange(200) % 10 < 6
     first = np.tile([0.4, 0.6], (200, 1))
     final = np.where(y[:, np.newaxis] == [0, 1], 0.98, 0.02)
-    passes = [
+    interim = [
         States.alike(200, np.array([0.5, 0.5]), 0.0),
         States(np.arange(200), first, np.ones(200)),
     ]
-    return Evidence.of(y.astype(int), None, final, np.full(200, 25.0), passes)
+    return Evidence.of(y.astype(int), None, final, np.full(200, 25.0), interim)
 
 
 def test_a_ladder_says_what_labeled_rows_gained_and_paid(ladder_evidence):
@@ -99,8 +99,8 @@ def test_shares_that_would_look_alike_or_like_nothing_get_a_decimal(shares, text
 
 def test_a_ladder_of_values_speaks_of_the_error():
     y = np.arange(200.0)
-    passes = [States.alike(200, np.array([0.0]), 0.0)]
-    evidence = Evidence.of(y, None, y - 1.5, np.ones(200), passes)
+    interim = [States.alike(200, np.array([0.0]), 0.0)]
+    evidence = Evidence.of(y, None, y - 1.5, np.ones(200), interim)
     rung = Average.of([Forest.constant([3.0], "sum", 3)], [0.0], reads=np.array([1, 0, 0], bool))
     why = predictor_of(Stages.of([rung]), classes=None, evidence=evidence).walk().why
     assert why.kind == "error"

@@ -80,3 +80,9 @@ def test_the_reason_of_a_purchase_is_no_part_of_its_identity():
 def test_an_end_without_words_is_shown_by_its_code():
     assert str(Receipt((), 0.0, 0.0, "", "cap")).endswith("cap")
     assert str(Receipt((), 0.0, 0.0, "")).endswith("not done yet")
+
+
+def test_a_missing_value_is_called_missing() -> None:
+    bought = (Purchase("age", None, 1.0, "asked"), Purchase("chol", None, 0.0, "skipped"))
+    shown = str(Receipt(bought, 0.0, 1.0, "CAD", "complete"))
+    assert "age = missing" in shown and "None" not in shown

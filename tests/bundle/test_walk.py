@@ -267,10 +267,10 @@ SKIPPED = Purchase("thal", None, 0.0, "skipped")
 def test_a_receipt_is_printed_line_by_line():
     receipt = Receipt((ASKED, SKIPPED), 0.02, 9.39, "CAD", "complete", unread=("age", "sex"))
     assert str(receipt).splitlines() == [
-        "chol = 233       9.37",
-        "thal = None      0.00  skipped",
-        "evaluation       0.02",
-        "total        CAD 9.39  complete",
+        "chol = 233      9.37",
+        "thal            0.00  skipped",
+        "evaluation      0.02",
+        "total       CAD 9.39  complete",
         "passed but not used, not charged: age, sex",
     ]
 

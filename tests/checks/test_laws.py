@@ -13,6 +13,8 @@ from thrifty.checks import LawError, check_laws, laws
 from thrifty.learn.ladder.effort import EFFORTS, RungSettings
 from thrifty.learn.ladder.parts import BoostedTrees
 
+pytestmark = pytest.mark.usefixtures("fitted_once")
+
 # Set for every estimator that has the parameter.
 SMALL = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5, "random_state": 0}
 TREES = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5}

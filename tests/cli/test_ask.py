@@ -182,3 +182,15 @@ def test_a_value_is_shown_with_its_interval(run, folder, frame) -> None:
     end = result.stdout[result.stdout.index("prediction: ") :].splitlines()[0]
     assert re.fullmatch(r"prediction: [-0-9.]+ \(95% interval [-0-9.]+ to [-0-9.]+\)", end)
     assert "expected to cut the mean error from" in result.stdout
+
+
+def test_a_value_far_outside_the_training_range_is_noted(run, model) -> None:
+    odd = {**EVERYTHING, "age": "615"}
+    known = run("ask", model, "--known", "age=615", input="stop\n")
+    assert "note: age: 615 is outside the range of the training rows" in known.stdout
+    typed = run("ask", model, input=f"age={odd['age']}\nstop\n").stdout
+    note = "  note: age: 615 is outside the range of the training rows"
+    assert typed.count(note) == 1 and typed.index("age=615") < typed.index(note)
+    found = run("ask", model, "--json", input="age=615\nstop\n")
+    assert len(json.loads(found.stdout)["remarks"]) == 1 and note in found.stderr
+    assert "note: " not in run("ask", model, input=replies(model)).stdout

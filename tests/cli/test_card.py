@@ -65,8 +65,8 @@ def test_a_report_writes_a_card_as_a_page(run, folder, model, frame) -> None:
         (("--card", "card.txt"), "must end in .md or .html", 2),
         (("--card", "table.csv"), "must end in .md or .html", 2),
         (("--card", "m.md", "--report", "m.md"), "is named twice", 2),
-        (("--by", "sexx"), "--by: there is no column 'sexx'; did you mean 'sex'?", 3),
-        (("--by", "sexx", "--by", "name"), "2 problems", 3),
+        (("--by", "sexx"), "there is no column 'sexx'; did you mean 'sex'?", 3),
+        (("--by", "name"), "--by: ", 3),
     ],
 )
 def test_mistakes_are_found_before_training(run, folder, table, refused, arguments, words, code):

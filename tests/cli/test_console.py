@@ -6,7 +6,15 @@ from contextlib import nullcontext
 
 import pytest
 
-from thrifty.cli.console import progress, show_fit, show_frontier, show_json, show_table
+from thrifty.cli.console import (
+    echo,
+    progress,
+    show_fit,
+    show_frontier,
+    show_json,
+    show_table,
+    show_text,
+)
 
 
 def result(bill, quality, **more) -> dict:
@@ -90,11 +98,15 @@ def test_a_point_that_another_beats_as_printed_is_not_listed(capsys, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("quality", "why"),
-    [(None, "judged by labels and probabilities together"), (0.8, "shown to be good enough")],
+    ("quality", "tied", "why"),
+    [
+        (None, False, "judged by labels and probabilities together"),
+        (None, True, "ahead of all cheaper ones by less than the digits show"),
+        (0.8, False, "shown to be good enough"),
+    ],
 )
-def test_a_chosen_point_that_is_beaten_is_mentioned_apart(capsys, quality, why) -> None:
-    beaten = point(15.08, 0.83, chosen=True, dominated=True)
+def test_a_chosen_point_that_is_beaten_is_mentioned_apart(capsys, quality, tied, why) -> None:
+    beaten = point(15.08, 0.83, chosen=True, dominated=True, tied=tied)
     best = point(4.42, 0.8315)
     settings = {**facts()["settings"], "quality": quality}
     chosen = {"learner": "ladder", "validation": beaten, "test": result(15.0, 0.8)}
@@ -117,6 +129,18 @@ def test_brackets_in_a_table_are_not_markup(capsys) -> None:
     assert "[red]age[/red]" in capsys.readouterr().out
 
 
+def test_sentences_are_broken_between_words_on_a_terminal(capsys, monkeypatch) -> None:
+    sentence = "why: age, cp together (CAD 2.00): expected to cut the risk of a wrong answer"
+    show_text(sentence, "  ")
+    assert capsys.readouterr().out == f"  {sentence}\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    show_text(sentence, "  ")
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 40 and all(line.startswith("  ") for line in lines)
+    assert " ".join(" ".join(lines).split()) == sentence
+
+
 def test_json_holds_no_nan() -> None:
     with pytest.raises(ValueError):
         show_json({"bill": float("nan")})
@@ -127,3 +151,11 @@ def test_progress_is_silent_without_a_terminal(capsys) -> None:
         assert status is None
     assert isinstance(progress("training"), nullcontext)
     assert capsys.readouterr() == ("", "")
+
+
+def test_what_a_terminal_would_act_on_is_escaped(capsys) -> None:
+    echo("one\ntwo\x1b[31m\u202e")
+    show_table(["name\n(\x1b)"], [["a\x1b[1m\nb"]])
+    out = capsys.readouterr().out
+    assert out.startswith("one\ntwo\\x1b[31m\\u202e\n")
+    assert "(\\x1b)" in out and "a\\x1b[1m\\nb" in out

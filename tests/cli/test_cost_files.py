@@ -25,6 +25,8 @@ def test_both_kinds_of_files_say_the_same(tmp_path) -> None:
          ["no cost for predicting 'no' where 'yes' is true"]),
         ("c.csv", "a,b\n", ["line 1: the columns are a,b, not true,predicted,cost"]),
         ("c.toml", "costs = 3\n", ["must have tables such as [costs.ill]"]),
+        ("c.toml", f"costs = {'9' * 5000}\n", ["4300 digits"]),
+        ("c.toml", f"costs = {'[' * 20_000}\n", ["recursion"]),
         ("c.toml", "[costs]\nno = 1\n", ["'no' is not a table; write [costs.no]"]),
         ("c.toml", "[costs.no\n", ["Expected"]),
         ("c.toml", "[costs.no]\nyes = true\n", ["cost True is not a finite number"]),

@@ -85,6 +85,13 @@ def test_a_finished_curve_is_not_traced_again(run, folder, monkeypatch) -> None:
     assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
 
 
+def test_a_ladder_that_is_kept_is_written_alike(run, folder) -> None:
+    for output in ("a.csv", "b.csv"):
+        assert run(*CURVE, "--resume", "curves", "-o", output).exit_code == 0
+    assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
+    assert "start=" in (folder / "a.csv").read_text()
+
+
 def test_a_folder_of_other_settings_is_rejected_and_unchanged(run, folder) -> None:
     run(*MISER, "--resume", "curves", "-o", "a.csv")
     before = {path.name: path.read_bytes() for path in (folder / "curves").iterdir()}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from thrifty import load
+from thrifty.cli.demo import demo
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,12 @@ def test_the_walk_asks_several_questions_and_ends_with_a_receipt(tour) -> None:
     line = int(re.search(r"line (\d+) of", printed)[1])
     assert pd.read_csv(folder / "predictions.csv")["prediction"][line - 2] == predicted
     assert re.search(r"record says: disease (yes|no)", talk)
+
+
+def test_what_the_tour_writes_is_ignored_by_git() -> None:
+    (option,) = (each for each in demo.params if each.name == "output")
+    root = Path(__file__).resolve().parents[2]
+    assert f"/{option.default}/" in (root / ".gitignore").read_text().splitlines()
 
 
 def test_new_patients_are_not_in_the_table(tour) -> None:

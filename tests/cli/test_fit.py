@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -284,7 +286,50 @@ def test_a_report_that_fails_leaves_no_model(run, folder, monkeypatch, refused) 
     refused(run(*FIT, "--report", "r.html"), "no ink", code=1)
 
 
+# --- resuming ----------------------------------------------------------------
+
+
+def test_a_finished_learner_is_not_trained_again(run, folder, monkeypatch) -> None:
+    from thrifty import GreedyMiserClassifier
+
+    assert run(*FIT).exit_code == 0
+    whole = (folder / "m.thrifty").read_bytes()
+    assert run(*FIT, "--resume", "curves").exit_code == 0
+    monkeypatch.setattr(GreedyMiserClassifier, "path", lambda *a, **k: pytest.fail("trained again"))
+    (folder / "m.thrifty").unlink()
+    result = run(*FIT, "--resume", "curves")
+    assert result.exit_code == 0, result.stderr
+    assert (folder / "m.thrifty").read_bytes() == whole
+
+
+def test_a_folder_of_other_settings_is_rejected_and_unchanged(run, folder) -> None:
+    run(*FIT, "--resume", "curves")
+    before = {path.name: path.read_bytes() for path in (folder / "curves").iterdir()}
+    (folder / "m.thrifty").unlink()
+    result = run(*FIT, "--resume", "curves", "--seed", "1")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "its jobs have seed 0, this run has 1" in result.stderr
+    assert not (folder / "m.thrifty").exists()
+    assert {path.name: path.read_bytes() for path in (folder / "curves").iterdir()} == before
+
+
 # --- a real process ----------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
+def test_an_interrupted_fit_exits_with_130_and_leaves_the_old_model(folder, fresh, files) -> None:
+    (folder / "m.thrifty").write_bytes(b"old")
+    arguments = ("fit", "table.csv", "--target", "ill", "--budget", "20", "-o", "m.thrifty")
+    command = [sys.executable, "-m", "thrifty.cli", *arguments, "--resume", "curves"]
+    with subprocess.Popen(command, env=fresh, stderr=subprocess.PIPE) as process:
+        assert process.stderr.read(8) == b"training"
+        process.send_signal(signal.SIGINT)
+        errors = process.stderr.read()
+    assert process.returncode == 130
+    assert errors.endswith(b"interrupted\n") and b"Traceback" not in errors
+    assert (folder / "m.thrifty").read_bytes() == b"old"
+    assert files() == {"table.csv", "prices.csv", "m.thrifty", "curves"}
+    assert [path.name for path in (folder / "curves").iterdir()] == ["manifest.json"]
 
 
 def test_a_fresh_interpreter_behaves_the_same(folder, fresh) -> None:

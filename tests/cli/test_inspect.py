@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import re
+import zipfile
 
 import numpy as np
+import pytest
 
 from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, LadderClassifier, Prices
+from thrifty.bundle.archive import pack_members
 
 
 def test_the_contents_are_printed(run, model) -> None:
@@ -92,3 +97,68 @@ def test_a_call_is_marked_and_long_lists_are_cut(run, model, folder, frame) -> N
     X = frame[["age"]].assign(age=range(240))
     GreedyMiserClassifier(n_estimators=1).fit(X, np.arange(240) // 8).save("many.thrifty")
     assert "18, 19 and 10 more" in run("inspect", "many.thrifty").stdout
+
+
+@pytest.fixture
+def rewrite(model):
+    """Rewrite the header of the model file, with hashes and seal that fit."""
+
+    def rewrite(change) -> None:
+        with zipfile.ZipFile(io.BytesIO(model.read_bytes())) as zipped:
+            members = {name: zipped.read(name) for name in zipped.namelist()}
+        header = json.loads(members["header.json"])
+        change(header)
+        members["header.json"] = json.dumps(header).encode()
+        model.write_bytes(pack_members(members))
+
+    return rewrite
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: header.update(classes={}),
+        lambda header: header.update(classes={"type": None}),
+        lambda header: header["classes"].update(labels=5),
+        lambda header: header["arrays"]["values"].update(shape=None),
+        lambda header: header["prices"].update(unit="\x1b]0;owned\x07"),
+        lambda header: header["prices"].update(unit="\ud800"),
+        lambda header: header["prices"].update(own=[1.0], group=[-1], names=["age"]),
+        lambda header: header["provenance"].update(note="\udc00"),
+        lambda header: header.update(decision={"costs": 5}),
+    ],
+)
+def test_a_header_that_load_refuses_is_not_shown(run, model, rewrite, change) -> None:
+    rewrite(change)
+    for options in ((), ("--json",)):
+        result = run("inspect", model, *options)
+        assert result.exit_code == 1
+        assert result.stderr.startswith("Error: ") and "--debug" not in result.stderr
+        assert result.stdout == ""
+
+
+def test_nothing_in_a_file_reaches_the_terminal_as_a_command(run, model, rewrite) -> None:
+    nasty = "x\x1b[2J\u202e\r\nError: \x9b1A"
+
+    def change(header):
+        header["schema"]["columns"][0]["name"] = header["prices"]["names"][0] = nasty
+        header["classes"]["labels"][0] = nasty
+        header["provenance"] = {nasty: nasty}
+        header["knob"] = {nasty: [nasty]}
+
+    rewrite(change)
+    printed = run("inspect", model).stdout
+    assert "predicts: x\\x1b[2J\\u202e\\r\\nError: \\x9b1A, yes" in printed
+    assert all(c.isprintable() or c == "\n" for c in printed)
+    assert json.loads(run("inspect", model, "--json").stdout)["classes"][0] == nasty
+
+
+def test_a_pipe_is_refused(run, tmp_path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    result = run("inspect", tmp_path / "pipe")
+    assert result.exit_code == 1 and "not a regular file" in result.stderr
+
+
+def test_costs_of_errors_are_shown(run, model, rewrite) -> None:
+    rewrite(lambda header: header.update(decision={"costs": [[0, 1], [5, 0]]}))
+    assert "predicted class: [[0, 1], [5, 0]]" in run("inspect", model).stdout

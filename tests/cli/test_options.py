@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+import pandas as pd
 import pytest
 
 from thrifty.cli.options import (
@@ -207,6 +208,42 @@ def test_wrong_columns_and_wrong_prices_are_reported_at_once(run, folder, refuse
     (folder / "prices.csv").write_text("feature,cost\n")
     result = run(*FIT, "--drop", "sx", "--prices", "prices.csv")
     refused(result, "2 problems", "did you mean 'sex'?", "unknown column 'cost'")
+
+
+@pytest.mark.parametrize("table", ["table.csv", "t.parquet"])
+def test_a_wrong_target_does_not_hide_a_missing_price(run, folder, frame, refused, table) -> None:
+    frame.to_parquet(folder / "t.parquet")
+    (folder / "prices.csv").write_text("feature,price\nage,1\nfbs,1\nsex,1\n")
+    wrong = ("fit", table, *FIT[2:], "--target", "il", "--prices", "prices.csv")
+    result = run(*wrong, "--by", "sexx")
+    refused(result, "did you mean 'ill'?", "did you mean 'sex'?", "no price for 'chol'")
+    assert "no price for 'ill'" not in result.stderr  # it is what --target means
+
+
+def test_a_header_with_mistakes_does_not_hide_a_missing_price(run, folder, refused) -> None:
+    (folder / "table.csv").write_text(",age,age,chol,ill\n0,1,1,2,yes\n1,2,2,3,no\n")
+    (folder / "prices.csv").write_text("feature,price\nage,1\n")
+    refused(run(*FIT, "--prices", "prices.csv"), "a column has no name",
+            "more than one column is named 'age'", "no price for 'chol'")  # fmt: skip
+
+
+def test_a_table_is_read_once(run, folder, frame, monkeypatch) -> None:
+    frame.assign(w=np.where(frame["ill"] == "yes", 2.0, 1.0)).to_csv("table.csv", index=False)
+    reads = []
+
+    def read_csv(path, *arguments, **settings):
+        reads.append(str(path))
+        return original(path, *arguments, **settings)
+
+    original = pd.read_csv
+    monkeypatch.setattr(pd, "read_csv", read_csv)
+    result = run(*FIT, "--weight-column", "w", "--by", "sex")
+    assert result.exit_code == 0, result.output
+    assert reads == ["table.csv"]
+    reads.clear()
+    report = ("report", "m.thrifty", "table.csv", "--target", "ill", "-o", "p.html", "--by", "sex")
+    assert run(*report).exit_code == 0
+    assert reads == ["table.csv"]
 
 
 def test_the_main_currency_has_one_amount() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,8 @@ from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, load
 def test_predictions_are_those_of_the_model(run, model, frame) -> None:
     result = run("predict", model, "table.csv", "--proba", "--bill")
     assert result.exit_code == 0, result.stderr
-    found = pd.read_csv(io.StringIO(result.stdout))
+    exact = dict.fromkeys(["proba_no", "proba_yes", "bill"], float)  # pandas 2 rounds otherwise
+    found = pd.read_csv(io.StringIO(result.stdout), converters=exact)
     predictor = load(model)
     assert list(found.columns) == ["prediction", "proba_no", "proba_yes", "bill"]
     assert found["prediction"].tolist() == predictor.predict(frame).tolist()
@@ -161,3 +163,11 @@ def test_a_damaged_model_exits_with_1(run, model) -> None:
     result = run("predict", model, "table.csv")
     assert result.exit_code == 1
     assert "model.thrifty" in result.stderr and "Traceback" not in result.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device")
+def test_a_device_is_written_to_and_not_replaced(run, model) -> None:
+    result = run("predict", model, "table.csv", "-o", "/dev/full")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: cannot write: No space left on device: /dev/full\n"
+    assert not os.path.isfile("/dev/full")

@@ -29,6 +29,32 @@ def test_the_page_is_written_and_summarized(report, folder) -> None:
     assert "<h1>ill, predicted by model.thrifty</h1>" in html and "table.csv" in html
 
 
+def test_a_report_on_the_training_table_says_so_first(report, run, folder, frame) -> None:
+    result = report("-o", "p.html")
+    first = "This is the table that the model was trained on, apart from a test set."
+    assert result.stdout.startswith(first)
+    assert '<p class="warn">' + first in (folder / "p.html").read_text()
+    frame.sample(frac=1.0, random_state=0).iloc[:200].to_csv("table.csv", index=False)
+    assert report("-o", "p.html").stdout.startswith("On 200 rows: ")
+
+
+@pytest.mark.parametrize("task", ["classification", "regression", "ranking"])
+def test_the_training_table_is_recognized_for_every_task(run, folder, frame, task) -> None:
+    target = {"classification": frame["ill"] == "yes", "regression": frame["chol"] * 10}
+    y = target.get(task, (frame["chol"] > 0) + (frame["fbs"] > 0))
+    table = frame.assign(ill=y, flag=frame["age"] > 50, q=np.arange(240) // 10)
+    table.loc[3, ["age", "sex"]] = None
+    table.to_csv("table.csv", index=False)
+    qid = ("--qid", "q") if task == "ranking" else ("--drop", "q")
+    fit = ("fit", "table.csv", "--target", "ill", "--task", task, *qid, "--budget", "9",
+           "--learner", "greedy-miser", "-o", "m.thrifty")  # fmt: skip
+    fitted = run(*fit)
+    assert fitted.exit_code == 0, fitted.output
+    columns = qid if task == "ranking" else ()
+    found = run("report", "m.thrifty", "table.csv", "--target", "ill", *columns, "-o", "p.html")
+    assert found.stdout.startswith("This is the table that the model was trained on"), found.output
+
+
 def test_the_figures_are_those_of_the_model(report, frame) -> None:
     facts = json.loads(report("-o", "p.html", "--json").stdout)
     predictor = load("model.thrifty")

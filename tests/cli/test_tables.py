@@ -23,11 +23,11 @@ FIT = ("fit", "table.csv", "--target", "ill", "--learner", "greedy-miser", "-o",
 
 def test_a_training_table_is_split_into_features_target_queries_and_groups(table) -> None:
     table(q=np.repeat(np.arange(24), 10), family=np.arange(240) // 5)
-    X, y, qid, groups = read_training_table(Path("table.csv"), "ill", "q", "family", ["sex"])
-    assert list(X.columns) == ["age", "chol", "fbs"]
-    assert set(y) == {"yes", "no"}
-    assert qid.tolist() == np.repeat(np.arange(24), 10).tolist()
-    assert groups.tolist() == (np.arange(240) // 5).tolist()
+    read = read_training_table(Path("table.csv"), "ill", "q", "family", ["sex"])
+    assert list(read.X.columns) == ["age", "chol", "fbs"]
+    assert set(read.y) == {"yes", "no"}
+    assert read.qid.tolist() == np.repeat(np.arange(24), 10).tolist()
+    assert read.groups.tolist() == (np.arange(240) // 5).tolist()
 
 
 def test_a_parquet_table_is_read(run, folder, frame) -> None:

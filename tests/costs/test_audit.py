@@ -18,3 +18,15 @@ def test_every_field_that_prices_have_is_known():
         rest = {name: value for name, value in plain.items() if name != field}
         assert price_problems(rest) == [f"missing fields [{field!r}], unknown fields []"]
     assert price_problems(plain | {"more": 1})[0].endswith("""unknown fields ["'more'"]""")
+
+
+def test_names_have_no_control_characters():
+    plain = Prices([1.0], groups={"a": [0]}, also={"ms": Prices([1.0])}).bind(1).plain()
+    assert price_problems(plain) == []
+    assert price_problems(plain | {"unit": "\x1b"}) == ["unit is not text"]
+    assert price_problems(plain | {"group_names": ["a\r"]}) == [
+        "group_names is not a list of texts"
+    ]
+    assert price_problems(plain | {"also": {"\x07": plain["also"]["ms"]}}) == [
+        "also '\\x07' is not a name"
+    ]

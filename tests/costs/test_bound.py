@@ -90,6 +90,13 @@ def test_a_row_alone_has_the_bill_it_has_in_a_batch(case):
         assert alone.tolist() == [bills[i]]
 
 
+@given(price_lists(), st.data(), st.integers(0, 50))
+def test_a_total_is_the_bill_of_one_row_to_the_bit(prices, data, evaluations):
+    used = data.draw(arrays(bool, (1, len(prices.own))))
+    total = prices.total(np.flatnonzero(used).tolist(), evaluations)
+    assert total == prices.bill(used, evaluations)[0]
+
+
 @given(st.data(), st.integers(40, 90))
 def test_a_bill_does_not_depend_on_the_order_of_the_columns(data, d):
     prices = data.draw(price_lists(st.floats(0, 1e3), st.just(d)))

@@ -313,3 +313,8 @@ def test_other_encodings_are_refused_with_the_remedy(tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"absent\.csv"):
         Prices.read(str(tmp_path / "absent.csv"))
+
+
+def test_numbers_and_nesting_without_end_are_refused(refused):
+    assert "4300 digits" in refused("p.toml", f"unit = {'9' * 5000}")[0]
+    assert "recursion" in refused("p.toml", f"unit = {'[' * 20_000}")[0]

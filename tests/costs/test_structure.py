@@ -28,7 +28,7 @@ def clinic():
 
 def test_whoever_uses_a_feature_buys_what_it_requires_and_its_panel(clinic):
     assert clinic.bill(np.eye(5, dtype=bool)).tolist() == [1, 20, 320, 11, 11]
-    assert clinic.bill(np.eye(5, dtype=bool), along=False).tolist() == [1, 20, 300, 10, 10]
+    assert clinic.bill(np.eye(5, dtype=bool), with_required=False).tolist() == [1, 20, 300, 10, 10]
     assert clinic.also["mSv"].bill(np.eye(5, dtype=bool)).tolist() == [0, 0.5, 0.5, 0.25, 0.25]
     assert clinic.first_prices.tolist() == [1, 20, 320, 11, 11]
 
@@ -194,3 +194,27 @@ def test_what_was_not_to_be_had_takes_along_what_requires_it():
     assert chain.requiring([0]) == {0, 1, 2, 3}
     assert chain.requiring([3]) == {3}
     assert chain.dependents([1]) == {1, 2, 3}
+
+
+def test_requirements_that_bring_too_many_along_are_refused():
+    chain = {j: [j - 1] for j in range(1, 1500)}
+    with pytest.raises(PriceError, match="too many features come along"):
+        Prices([1.0] * 1500, requires=chain).bind(1500)
+    plain = Prices([1.0] * 1500).bind(1500).plain()
+    plain["requires"] = [[j, *needed] for j, needed in chain.items()]
+    with pytest.raises(BundleError, match="too large"):
+        BoundPrices.build(plain)
+
+
+def test_a_large_panel_is_one_bundle():
+    prices = Prices([1.0] * 3000, groups={"all": range(2999)}, panels=["all"]).bind(3000)
+    used = np.zeros((1, 3000), dtype=bool)
+    used[0, 7] = True
+    assert prices.structure.bought(used).sum() == 2999
+    assert prices.structure.bought_with(0) is prices.structure.bought_with(2998)
+
+
+def test_a_cycle_through_a_panel_is_found():
+    assert Structure({0: (1,)}, panels=((0, 1),)).has_cycle
+    assert Structure({0: (2,), 2: (1,)}, panels=((0, 1),)).has_cycle
+    assert not Structure({0: (2,), 2: (3,)}, panels=((0, 1),)).has_cycle

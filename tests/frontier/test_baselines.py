@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from lightgbm import LGBMClassifier
+from sklearn.datasets import make_classification
 
 from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, Prices
 from thrifty.frontier import baselines as module
+from thrifty.frontier import fit_budget
 from thrifty.frontier.baselines import PlainModels, best_per_price, cheapest
 from thrifty.frontier.fit_budget import split_table
 from thrifty.frontier.scoring import find_metric
@@ -52,6 +55,23 @@ def test_plain_models_are_trained_on_all_features_and_on_what_the_budget_buys() 
         assert quality(found[f"{kind} on all features"]) > 0.9
         assert quality(found[f"{kind} on the cheapest features"]) < 0.7  # which do not matter
         assert quality(found[f"{kind} on the best features per price"]) > 0.9
+
+
+def test_plain_boosting_is_as_good_as_lightgbm() -> None:
+    """Six classes of three clusters each: shallow trees on a part of the rows are 8 points off."""
+    X, y = make_classification(
+        1500, 10, n_informative=8, n_redundant=0, n_classes=6, n_clusters_per_class=3,
+        class_sep=1.5, random_state=0,
+    )  # fmt: skip
+    found = fit_budget(X, y, budget=1.0, learners=[GreedyMiserClassifier(n_estimators=5)])
+    held_out = found.test.positions
+    rows = np.setdiff1d(np.arange(len(y)), held_out)
+    rival = LGBMClassifier(n_jobs=1, verbose=-1).fit(X[rows], y[rows])
+    wanted = np.mean(rival.predict(X[held_out]) == y[held_out])
+    assert found.baselines[0].name == "plain boosting on all features"
+    assert found.baselines[0].quality > wanted - 0.02
+    # The headline compares with the better of boosting and a forest.
+    assert max(each.quality for each in found.baselines[:2]) > wanted
 
 
 def test_a_forest_pays_for_all_that_it_reads_and_boosting_for_what_a_row_reads(found) -> None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score, make_scorer
 
 from thrifty import (
     BudgetClassifier,
     BudgetRanker,
+    BudgetRegressor,
     GreedyMiserClassifier,
+    GreedyMiserRanker,
     GreedyMiserRegressor,
     Prices,
     load,
 )
-from thrifty.errors import DataError
+from thrifty.bundle.file import pack
+from thrifty.errors import DataError, ResumeError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 2))
@@ -115,3 +119,109 @@ def test_a_ranking_has_no_evidence() -> None:
     Z, grade = RNG.normal(size=(200, 2)), np.arange(200) % 3
     model = BudgetRanker(effort="fast", random_state=0).fit(Z, grade, qid=np.arange(200) // 10)
     assert model.predictor_.evidence is None
+
+
+# --- resuming ----------------------------------------------------------------
+
+
+class Interrupted(GreedyMiserClassifier):
+    """A learner during which someone presses Ctrl-C, as long as `hits` is above 0."""
+
+    hits = 0
+
+    def path(self, *arguments, **more):
+        if Interrupted.hits > 0:
+            Interrupted.hits -= 1
+            raise KeyboardInterrupt
+        return super().path(*arguments, **more)
+
+
+TWO = {"first": MISER, "second": Interrupted(n_estimators=4)}
+
+
+def test_an_interrupted_fit_goes_on_with_the_learners_that_are_left(tmp_path, monkeypatch) -> None:
+    whole = BudgetClassifier(PRICES, 2.0, learners=TWO, random_state=0).fit(X, y)
+    model = BudgetClassifier(PRICES, 2.0, learners=TWO, random_state=0)
+    monkeypatch.setattr(Interrupted, "hits", 1)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y, resume=tmp_path)
+    assert len(list(tmp_path.glob("*.curve"))) == 1
+    monkeypatch.setattr(GreedyMiserClassifier, "_path", only_for(Interrupted))
+    model.fit(X, y, resume=tmp_path)
+    assert pack(model.predictor_) == pack(whole.predictor_)
+    assert model.predictor_.evidence is not None
+    assert [result.outcome for result in model.learner_results_] == ["ran", "ran"]
+
+
+def only_for(kind):
+    """Return a path that fails the test for learners of any other kind."""
+    path = GreedyMiserClassifier._path
+
+    def call(self, *arguments, **more):
+        assert isinstance(self, kind), "run again"
+        return path(self, *arguments, **more)
+
+    return call
+
+
+def test_a_folder_serves_other_budgets(tmp_path, monkeypatch) -> None:
+    learners = {"a": MISER}
+    BudgetClassifier(PRICES, 2.0, learners=learners, random_state=0).fit(X, y, resume=tmp_path)
+    whole = BudgetClassifier(PRICES, 0.5, learners=learners, random_state=0).fit(X, y)
+    monkeypatch.setattr(GreedyMiserClassifier, "_path", only_for(Interrupted))
+    other = BudgetClassifier(PRICES, 0.5, learners=learners, random_state=0)
+    assert pack(other.fit(X, y, resume=tmp_path).predictor_) == pack(whole.predictor_)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fit", "words"),
+    [
+        ({"random_state": 1}, {}, "seed 0, this run has 1"),
+        ({"scoring": "f1"}, {}, 'scoring "accuracy", this run has "f1"'),
+        ({"scoring": make_scorer(f1_score)}, {}, "make_scorer"),
+        ({"prices": Prices([1.0, 3.0])}, {}, "a: prices was"),
+        ({"learners": {"a": GreedyMiserClassifier(n_estimators=4)}}, {}, "n_estimators was 3"),
+        ({"class_weight": "balanced"}, {}, "its jobs have data"),
+        ({"costs": [[0, 2], [5, 0]]}, {}, "its jobs have data"),
+        ({}, {"costs": np.arange(120.0)}, "its jobs have data"),
+        ({}, {"sample_weight": np.arange(120) + 1}, "its jobs have data"),
+        ({}, {"groups": np.arange(120) // 2}, "its jobs have data"),
+        ({}, {"X": X + 1}, "its jobs have data"),
+        ({}, {"validation": (X, y)}, "its jobs have data"),
+    ],
+)
+def test_a_folder_of_other_data_or_settings_is_refused_before_anything_is_run(
+    settings, fit, words, tmp_path, monkeypatch
+) -> None:
+    given = {"prices": PRICES, "learners": {"a": MISER}, "random_state": 0}
+    BudgetClassifier(**given).fit(X, y, resume=tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.setattr(GreedyMiserClassifier, "_path", only_for(Interrupted))
+    model = BudgetClassifier(**{**given, **settings})
+    with pytest.raises(ResumeError, match=rf"resume folder(?s:.*){words}"):
+        model.fit(**{"X": X, "y": y, **fit}, resume=tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_fit_that_cannot_be_repeated_cannot_be_resumed(tmp_path) -> None:
+    with pytest.raises(ResumeError, match="without a random_state"):
+        BudgetClassifier(PRICES, learners={"a": MISER}).fit(X, y, resume=tmp_path)
+    model = BudgetClassifier(PRICES, learners={"a": MISER}, random_state=0,
+                             scoring=lambda estimator, X, y: 1.0)  # fmt: skip
+    with pytest.raises(ResumeError, match="cannot be told apart"):
+        model.fit(X, y, resume=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "learner", "query"),
+    [
+        (BudgetRegressor, GreedyMiserRegressor, {}),
+        (BudgetRanker, GreedyMiserRanker, {"qid": np.arange(120) // 10}),
+    ],
+)
+def test_regressors_and_rankers_resume_too(kind, learner, query, tmp_path, monkeypatch) -> None:
+    learners = {"a": learner(n_estimators=3)}
+    model = kind(PRICES, 2.0, learners=learners, random_state=0)
+    first = pack(model.fit(X, y, **query, resume=tmp_path).predictor_)
+    monkeypatch.setattr(learner, "_path", lambda *a: pytest.fail("run again"))
+    assert pack(model.fit(X, y, **query, resume=tmp_path).predictor_) == first

@@ -255,6 +255,71 @@ def test_nothing_is_sold_that_is_no_better_than_what_is_free(sold, free_gains) -
     assert all(point.smooth_quality < chosen.smooth_quality for point in cheaper)
 
 
+# --- where errors have costs -------------------------------------------------
+
+
+def costly(bill, actual, expected=None):
+    """Make a point from what its answers cost on each row, and what they were expected to."""
+    actual = np.asarray(actual, dtype=float)
+    expected = actual if expected is None else np.asarray(expected, dtype=float)
+    return by_hand.point(
+        bill, -actual.mean(), bills=np.full(len(actual), float(bill)), gains=-actual,
+        totals=bill + (actual + expected) / 2, actual_total=float(bill + actual.mean()),
+    )  # fmt: skip
+
+
+def test_a_model_that_is_too_sure_of_itself_is_not_bought() -> None:
+    # Its answers are those of the constant; it only expects them to be cheaper.
+    errors = np.tile([0.0, 0.0, 0.0, 200.0], 50)
+    free, sure = costly(0, errors, np.full(200, 50.0)), costly(2, errors, np.full(200, 10.0))
+    assert sure.totals.mean() < free.totals.mean()
+    assert choose(curve(free, sure), 99) is free
+    # Nor does it stand in the way of one that saves money.
+    saves = costly(3, np.tile([0.0, 0.0, 0.0, 0.0, 200.0], 40), np.full(200, 30.0))
+    assert choose(curve(free, sure, saves), 99) is saves
+
+
+def test_a_saving_within_noise_is_not_worth_money() -> None:
+    errors = np.zeros(100)
+    errors[:10] = 100.0
+    fewer = np.roll(errors, 50)  # on other rows, and three less
+    fewer[50:53] = 0.0
+    free, bought = costly(0, errors), costly(0.5, fewer)
+    assert bought.actual_total < free.actual_total
+    assert choose(curve(free, bought), 99) is free
+
+
+def test_of_totals_that_are_level_the_cheaper_point_is_chosen() -> None:
+    errors = np.zeros(400)
+    errors[:100] = 100.0
+    free, cheap = costly(0, np.full(400, 90.0)), costly(1, errors)
+    dear = costly(20, np.roll(errors, 7) * 0.235)  # 26.5 and 25.9, on partly other rows
+    assert dear.totals.mean() < cheap.totals.mean()
+    assert choose(curve(free, cheap, dear), 99) is cheap
+    clear = costly(20, np.zeros(400))
+    assert choose(curve(free, cheap, clear), 99) is clear
+
+
+costs_of_rows = st.lists(st.sampled_from([0.0, 5.0, 50.0]), min_size=12, max_size=12)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), costs_of_rows, costs_of_rows), max_size=6),
+    costs_of_rows,
+    costs_of_rows,
+)
+def test_nothing_is_sold_that_does_not_save_what_it_costs(sold, actual, expected) -> None:
+    free = costly(0, actual, expected)
+    points = [costly(*each) for each in sold]
+    chosen = choose(curve(free, *points), 99)
+    assert chosen is free or chosen.actual_total < free.actual_total
+    # Never a dearer point whose total is no lower, of those that save something.
+    saves = [p for p in points if p.bill < chosen.bill and p.actual_total < free.actual_total]
+    ahead = [(p, free.totals - p.totals) for p in saves]
+    clear = [p for p, gain in ahead if gain.mean() > gain.std(ddof=1) / math.sqrt(12)]
+    assert all(p.totals.mean() > chosen.totals.mean() for p in clear)
+
+
 def test_choices_are_the_frontier_where_there_is_no_brier_score() -> None:
     found = curve(by_hand.point(0, 0.5), by_hand.point(2, 0.9), by_hand.point(3, 0.8))
     assert found.choices == found.frontier

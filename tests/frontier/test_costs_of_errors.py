@@ -53,9 +53,11 @@ def test_the_total_of_bills_and_errors_is_minimized():
     assert cheap.bill(TEST).mean() < dear.bill(TEST).mean()
     assert total(dear) < total(cheap)
     assert total(cheap, MATRIX / 100) < total(dear, MATRIX / 100)
-    # All points compete, the constant too; the chosen one has the least total.
-    totals = [point.totals.mean() for point in dear.frontier_.points]
-    assert dear.point_.totals.mean() == min(totals)
+    # All points compete, the constant too; the chosen one has about the least total.
+    best = min(dear.frontier_.points, key=lambda point: point.totals.mean())
+    behind = dear.point_.totals - best.totals
+    assert behind.mean() <= 0.25 * behind.std(ddof=1) / np.sqrt(len(behind))
+    assert dear.point_.bill <= best.bill
     assert dear.frontier_.points[0].bill == 0.0
 
 
@@ -130,7 +132,7 @@ def test_any_learner_decides_by_costs():
 def test_costs_can_be_scored_by_another_metric():
     model = fit(X, Y, costs=MATRIX, scoring="accuracy")
     assert model.frontier_.scoring == "accuracy"
-    assert model.point_.totals.mean() == min(p.totals.mean() for p in model.frontier_.points)
+    assert model.point_.knob == fit(X, Y, costs=MATRIX).point_.knob  # totals decide
 
 
 def test_costs_are_required_where_they_are_scored():

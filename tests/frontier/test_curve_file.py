@@ -10,7 +10,7 @@ import pytest
 from points import MODEL, curve, point
 
 from thrifty.bundle import Predictor
-from thrifty.bundle.archive import Archive, pack_array, pack_members
+from thrifty.bundle.archive import Archive, array_entry, pack_array, pack_members
 from thrifty.errors import BundleError
 from thrifty.frontier.curve_file import pack_curve, unpack_curve
 from thrifty.model import Forest, Stages
@@ -20,7 +20,14 @@ from thrifty.model.forest.nodes import NODE, empty_nodes
 @pytest.mark.parametrize("clusters", [None, np.arange(20) // 2])
 def test_a_curve_is_written_and_read_back(clusters) -> None:
     points = [
-        point(k, 0.1 * k, "x", training_bill=(1.0, 0.5), neg_brier=np.arange(20.0) - k)
+        point(
+            k,
+            0.1 * k,
+            "x",
+            training_bill=(1.0, 0.5),
+            neg_brier=np.arange(20.0) - k,
+            totals=np.arange(20.0) + k,
+        )
         for k in range(3)
     ]
     found = curve(*points, data="abc", clusters=clusters)
@@ -36,6 +43,7 @@ def test_a_curve_is_written_and_read_back(clusters) -> None:
             other.ceiling,
         )
         np.testing.assert_array_equal(one.neg_brier, other.neg_brier)
+        np.testing.assert_array_equal(one.totals, other.totals)
         np.testing.assert_array_equal(one.bills, other.bills)
     assert (again.clusters is None) == (clusters is None)
 
@@ -122,19 +130,35 @@ def entry_of(figures, size):
     [
         (with_figures(lambda f: f.pop("settings")), "settings"),
         (with_figures(lambda f: f.update(model_arrays=None)), "do not fit"),
+        (with_figures(lambda f: f.update(arrays=5)), "entries of arrays"),
+        (with_figures(lambda f: f["arrays"].update(bills=5)), "entries of arrays"),
+        (with_figures(lambda f: f["arrays"].pop("gains")), "it has the arrays"),
+        (with_figures(lambda f: f.update(points=5)), "not a list of points"),
+        (with_figures(lambda f: f.update(points=[])), "not a list of points"),
+        (with_figures(lambda f: f["points"][0].pop("bill")), "of point 0"),
+        (with_figures(lambda f: f["points"][0].update(bill_interval=[1.0])), "not two numbers"),
+        (with_figures(lambda f: f["points"][0].update(quality_interval=None)), "not two numbers"),
+        (with_figures(lambda f: f["points"][0].update(training_bill=[1, "x"])), "not two numbers"),
+        (with_figures(lambda f: f["points"][0].update(bill=10**400)), "finite number"),
+        (with_figures(lambda f: f["points"][0].update(ceiling="5")), "ceiling of point 0"),
+        (with_figures(lambda f: f["points"][0].update(knob=5)), "no learner, or no knob"),
+        (with_figures(lambda f: f.update(level=2)), "level is 2"),
+        (with_figures(lambda f: f.update(task=["ranking"])), "task is"),
+        (with_figures(lambda f: f["model_arrays"].update(x=entry_of(f, 3))), "its digest"),
         (with_figures(lambda f: f["model_arrays"].popitem()), "does not list 'arrays/"),
-        (with_figures(lambda f: f["model_arrays"].update(x={})), "digest, a dtype and a shape"),
-        (with_figures(lambda f: entry_of(f, 3).update(shape=[2**40])), "dtype and shape"),
-        (with_figures(lambda f: entry_of(f, 3).update(shape=[-3])), "out of range"),
+        (with_figures(lambda f: f["model_arrays"].update(x={})), "must have dtype, shape"),
+        (with_figures(lambda f: entry_of(f, 3).update(shape=[2**40])), "too large"),
+        (with_figures(lambda f: entry_of(f, 3).update(shape=[-3])), "must list at most 8 lengths"),
         (with_figures(lambda f: entry_of(f, 3).update(dtype="|O")), "not allowed"),
-        (with_figures(lambda f: f["points"].append(f["points"][0])), "lacks 'models/1.json'"),
-        (with_figures(lambda f: f["arrays"]["bills"].update(shape=[2**40, 20])), "dtype and shape"),
+        (with_figures(lambda f: f["points"].append(f["points"][0])), "each of the 2 points"),
+        (with_figures(lambda f: f["arrays"]["bills"].update(shape=[2**40, 20])), "too large"),
         (with_model(lambda h: h["arrays"].update({"0/nodes": "0" * 64})), "do not fit"),
         (with_model(lambda h: h["arrays"].update({"../x": h["arrays"]["limits"]})), "plain words"),
         (with_model(lambda h: h["arrays"].update(x=h["arrays"]["limits"])), "belong to no part"),
         (with_model(lambda h: h.update(arrays=3)), "do not fit"),
         (with_model(lambda h: h.update(kind="oracle")), "no model of kind 'oracle'"),
         (lambda members: members.update({"models/0.json": b"[]"}), "do not fit"),
+        (lambda members: members.pop("models/0.json"), "lacks 'models/0.json'"),
         (lambda members: members.update(extra=b""), "does not list 'extra'"),
     ],
 )
@@ -168,3 +192,25 @@ def test_a_small_file_cannot_describe_endless_models(monkeypatch) -> None:
     monkeypatch.setattr("thrifty.frontier.curve_file.MAX_MODELS", once + 8 * 8)
     with pytest.raises(BundleError, match="too large together"):
         unpack_curve(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "words"),
+    [
+        ("bills", np.zeros((2, 20)), "each of the 1 points"),
+        ("gains", np.zeros((1, 0)), "there are no rows"),
+        ("neg_brier", np.zeros((1, 7)), "differ in shape"),
+        ("gains", np.full((1, 20), np.nan), "gains must be finite"),
+        ("bills", np.full((1, 20), np.inf), "bills must be finite"),
+        ("clusters", np.full(20, 2**40), "numbers below 20"),
+        ("clusters", np.zeros(3, dtype=np.int64), "numbers below 20"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(name, array, words) -> None:
+    def change(members):
+        data = members[f"{name}.npy"] = pack_array(array)
+        with_figures(lambda f: f["arrays"].update({name: array_entry(array, data)}))(members)
+
+    data = pack_curve(curve(point(0, 0.5)))
+    with pytest.raises(BundleError, match=words):
+        unpack_curve(changed(data, change))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from thrifty import BudgetRegressor, GreedyMiserRegressor
-from thrifty.frontier.curve_svg import curve_svg
+from thrifty.frontier.curve_svg import _round_amounts, curve_svg
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
@@ -33,6 +33,22 @@ def test_the_picture_shows_the_frontier_and_the_chosen_point(model):
         assert 0 <= float(circle.get("cx")) <= 420 and 0 <= float(circle.get("cy")) <= 230
     ys = [float(circle.get("cy")) for circle in circles[:-1]]
     assert ys == sorted(ys, reverse=True)  # better is higher
+
+
+def test_the_picture_fits_a_narrow_page_and_names_the_chosen_point(model):
+    root = ElementTree.fromstring(curve_svg(model.frontier_))
+    assert "max-width: 100%" in root.get("style")
+    texts = [text.text for text in root.findall(f"{NAMESPACE}text")]
+    assert f"chosen: {model.point_.bill:.2f}, {model.point_.quality:.3f}" in texts
+
+
+@pytest.mark.parametrize("largest", [1.0, 9.4, 51.0, 94.6, 323.97, 0.02])
+def test_ticks_are_round_and_apart(largest):
+    ticks = _round_amounts(largest)
+    assert 4 <= len(ticks) <= 7 and ticks[-1] <= largest
+    places = np.sqrt(np.array(ticks) / largest)
+    assert np.diff(places).min() >= 0.12
+    assert {f"{tick:e}"[:8] for tick in ticks} <= {f"{digit}.000000" for digit in (0, 1, 2, 5)}
 
 
 def test_names_are_escaped_and_nothing_is_fetched(model):

@@ -10,11 +10,14 @@ from thrifty import (
     GreedyMiserClassifier,
     GreedyMiserRanker,
     GreedyMiserRegressor,
+    LadderClassifier,
+    LadderRegressor,
     Prices,
     frontier,
     load,
 )
-from thrifty.errors import BudgetError, DataError, PriceError
+from thrifty.bundle.file import pack
+from thrifty.errors import BudgetError, DataError, PriceError, ResumeError
 from thrifty.frontier import baselines, choose
 from thrifty.frontier.tasks import guess_task
 
@@ -300,3 +303,38 @@ def test_other_learners_choose_on_a_validation_set(found) -> None:
     positions = [sets.validation.positions, sets.test.positions]
     assert not set(positions[0]) & set(positions[1])
     assert found.estimator.validation_.labels.tolist() == sets.validation.labels.tolist()
+
+
+# --- resuming ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "settings"),
+    [
+        (LABEL, {"budget": 4.0}),
+        (LABEL, {"budget": 4.0, "costs": {("yes", "no"): 50, ("no", "yes"): 10}}),
+        (LABEL, {"target_quality": 0.6, "scoring": "f1", "sample_weight": np.arange(240) + 1.0}),
+        (VALUE, {"budget": 4.0, "groups": QUERY}),
+    ],
+    ids=["budget", "costs", "quality", "values"],
+)
+def test_a_resumed_ladder_gives_the_same_file_and_is_not_trained_again(
+    target, settings, tmp_path, monkeypatch
+) -> None:
+    def fit(**resume):
+        return frontier.fit_budget(X, target, prices=PRICES, effort="fast", **settings, **resume)
+
+    whole = fit()
+    kept = fit(resume=tmp_path)
+    monkeypatch.setattr(LadderClassifier, "_path", lambda *a: pytest.fail("trained again"))
+    monkeypatch.setattr(LadderRegressor, "_path", lambda *a: pytest.fail("trained again"))
+    again = fit(resume=tmp_path)
+    assert pack(whole.predictor) == pack(kept.predictor) == pack(again.predictor)
+    assert whole.test_points == again.test_points
+    assert whole.total == again.total
+
+
+def test_a_folder_of_other_rows_is_named_and_not_taken_for_bad_rows(tmp_path) -> None:
+    fit_budget(X, LABEL, prices=PRICES, budget=2.0, resume=tmp_path)
+    with pytest.raises(ResumeError, match=r"^resume folder"):
+        fit_budget(X, LABEL, prices=PRICES, budget=2.0, resume=tmp_path, random_state=1)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -26,6 +27,12 @@ MISER = GreedyMiserClassifier(n_estimators=3)
 
 def snapshot(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def in_thread(act):
+    thread = threading.Thread(target=act)
+    thread.start()
+    thread.join()
 
 
 def test_a_finished_job_is_read_and_not_run_again(tmp_path, monkeypatch) -> None:
@@ -82,7 +89,15 @@ def test_a_folder_with_other_files_is_refused(tmp_path) -> None:
         trace(MISER, X, Y, resume=tmp_path / "thesis.txt")
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"thrifty": 9, "jobs": {}}', '{"thrifty": 1}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", '{"thrifty": 9, "jobs": {}}', '{"thrifty": 1}', '{"thrifty": 3, "jobs": 5}',
+        '{"thrifty": 3, "jobs": {"a": {"name": "a"}}}', '{"thrifty": 3, "jobs": {"a": 5}}',
+        '{"thrifty": 3, "thrifty": 3, "jobs": {}}',
+        '{"thrifty": 3, "jobs": {"a": {"name": "b", "learner": 1}}}',
+    ],
+)  # fmt: skip
 def test_a_strange_manifest_is_refused(text, tmp_path) -> None:
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(DataError, match="no manifest of jobs"):
@@ -127,6 +142,43 @@ def test_an_interrupt_keeps_what_is_done(tmp_path) -> None:
         run_jobs(jobs, tmp_path)
     kept = f"{digest_of_settings(jobs[0].settings)}.curve"
     assert [path.name for path in tmp_path.glob("*.curve")] == [kept]
+
+
+@pytest.mark.parametrize("start", [lambda act: act(), in_thread], ids=["main", "thread"])
+def test_jobs_leave_the_handler_of_interrupts_alone(start) -> None:
+    curve, before = trace(MISER, X, Y), signal.getsignal(signal.SIGINT)
+    handlers = []
+
+    def work():
+        handlers.append(signal.getsignal(signal.SIGINT))
+        return curve
+
+    start(lambda: run_jobs([Job({"name": "a", "learner": None}, work)]))
+    assert handlers == [before] and signal.getsignal(signal.SIGINT) is before
+
+
+WORKERS = """
+import signal
+import numpy as np
+from thrifty import GreedyMiserRegressor
+from thrifty.frontier import trace
+
+class Deaf(GreedyMiserRegressor):
+    def path(self, *arguments, **more):
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        return super().path(*arguments, **more)
+
+X = np.random.default_rng(0).normal(size=(80, 2))
+trace({"a": Deaf(n_estimators=2), "b": Deaf(n_estimators=2)}, X, X[:, 0], n_jobs=2)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
+def test_worker_processes_do_not_see_interrupts(tmp_path) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(WORKERS)
+    subprocess.run([sys.executable, str(script)], check=True, timeout=120)
 
 
 SCRIPT = """
@@ -198,3 +250,12 @@ def test_settings_tell_prices_and_parameters_apart() -> None:
 def test_a_value_that_cannot_be_told_from_another_is_refused() -> None:
     with pytest.raises(DataError, match="cannot be told apart"):
         plain_settings(object())
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path) -> None:
+    trace(MISER, X, Y, resume=tmp_path)
+    (file,) = tmp_path.glob("*.curve")
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(DataError, match="not a regular file.*delete it"):
+        trace(MISER, X, Y, resume=tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from thrifty import (
     Prices,
 )
 from thrifty.frontier import race as race_module
+from thrifty.frontier.curve_file import pack_curve
 from thrifty.frontier.race import forecast, race, screen
 from thrifty.frontier.scoring import find_metric
 from thrifty.learn.dataset import TrainingSet
@@ -100,6 +102,20 @@ def test_a_sample_keeps_the_shares_of_the_classes(two_sets, small_samples, monke
     assert len(train) == pytest.approx(200, abs=2)
     assert len(validation) == pytest.approx(100, abs=2)
     assert train.y.mean() == pytest.approx(two_sets[0].y.mean(), abs=0.01)
+
+
+def test_screening_and_finals_are_kept_and_not_run_again(
+    two_sets, small_samples, tmp_path, monkeypatch
+) -> None:
+    learners = {"good": GOOD, "poor": POOR}
+    first = race(learners, *two_sets, METRIC, None, rng(), tmp_path, {"data": "abc"})
+    manifest = json.loads((tmp_path / "manifest.json").read_bytes())
+    assert sorted(manifest["jobs"]) == ["good", "good, on a sample", "poor", "poor, on a sample"]
+    assert len(list(tmp_path.glob("*.curve"))) == 3  # the poor one has no final
+    monkeypatch.setattr(race_module, "trace_learner", lambda *a: pytest.fail("run again"))
+    again = race(learners, *two_sets, METRIC, None, rng(), tmp_path, {"data": "abc"})
+    assert [result.outcome for result in again[1]] == ["ran", "beaten on a sample"]
+    assert pack_curve(again[0]) == pack_curve(first[0])
 
 
 def test_when_time_is_up_no_further_learner_starts(two_sets) -> None:

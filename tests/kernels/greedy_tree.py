@@ -94,13 +94,20 @@ class Brute:
         self.bins = Binned.of(case.X, case.categorical, np.random.RandomState(0)).bins
         self.weight = np.ones(len(case.codes)) if case.weight is None else case.weight
         self.bound = case.prices.bind(case.X.shape[1])
+        self.values = {}
 
     def counts(self, rows):
         return np.bincount(self.case.codes[rows], self.weight[rows], self.case.classes)
 
+    def impurity_of(self, rows):
+        counts = self.counts(rows)
+        key = counts.tobytes()  # the same counts come back in many divisions
+        if key not in self.values:
+            self.values[key] = float(self.impurity.value(counts))
+        return self.values[key]
+
     def left_over(self, left, right):
-        here = float(self.impurity.value(self.counts(left)))
-        rest = float(self.impurity.value(self.counts(right)))
+        here, rest = self.impurity_of(left), self.impurity_of(right)
         if self.splits == "minimax":
             return max(here, rest)
         a, b = self.weight[left].sum(), self.weight[right].sum()
@@ -117,8 +124,7 @@ class Brute:
         return max(price, FLOOR * mean if mean > 0 else 1.0)
 
     def risk(self, rows, feature, left, path):
-        before = float(self.impurity.value(self.counts(rows)))
-        removed = before - self.left_over(rows[left], rows[~left])
+        removed = self.impurity_of(rows) - self.left_over(rows[left], rows[~left])
         return self.price(feature, path) / removed if removed > 0 else np.inf
 
     def divisions(self, rows, feature):

@@ -308,3 +308,9 @@ def test_the_prices_of_the_estimator_count_and_not_those_of_the_training_set():
     train = TrainingSet.read("classification", FRAME, LABELS, Prices(dict.fromkeys(FRAME, 9.0)))
     model = GreedyMiserClassifier(n_estimators=1, min_samples_leaf=2).fit(train, None)
     assert model.prices_.full == 3.0
+
+
+def test_a_model_knows_the_range_of_each_column_that_it_was_trained_on() -> None:
+    X = pd.DataFrame({"a": [1.0, np.nan, 3.0, 2.0] * 20, "c": ["x", "y", "x", "z"] * 20})
+    model = GreedyMiserClassifier(n_estimators=2).fit(X, np.arange(80) % 2)
+    assert model.predictor_.provenance["ranges"] == [[1.0, 3.0], None]

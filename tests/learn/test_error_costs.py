@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from thrifty.errors import DataError
 from thrifty.learn.dataset import TrainingSet, ValidationSet
-from thrifty.learn.error_costs import ErrorCosts, read_cost_matrix
+from thrifty.learn.error_costs import ErrorCosts, class_loss, read_cost_matrix
 
 LABELS = ["ill", "sick", "well"]
 MATRIX = np.array([[0.0, 2.0, 9.0], [3.0, 0.0, 8.0], [1.0, 1.0, 0.0]])
@@ -53,6 +56,17 @@ def test_all_problems_are_listed():
 def test_costs_that_do_not_fit_are_refused(costs, words):
     with pytest.raises(DataError, match=words):
         read_cost_matrix(costs, LABELS)
+
+
+@given(
+    arrays(np.float64, (5, 3), elements=st.sampled_from([0.1, 0.25, 1 / 3, 0.5])),
+    arrays(np.int64, 5, elements=st.integers(0, 2)),
+)
+def test_with_a_cost_of_1_for_every_error_the_loss_is_that_of_errors(scores, y):
+    equal = ErrorCosts.read(1.0 - np.eye(3), np.array(LABELS))
+    assert (equal.actual(scores, y) == (scores.argmax(axis=1) != y)).all()
+    proba = scores / scores.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(class_loss(proba, y, equal), class_loss(proba, y))
 
 
 def read(y, row_costs, **settings):

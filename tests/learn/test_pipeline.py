@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from pipeline_cases import (
     BOUND,
     FRAME,
@@ -26,6 +27,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, TargetEncoder
+from sklearn.utils.fixes import parse_version
 
 from thrifty import (
     BudgetClassifier,
@@ -179,10 +181,13 @@ def test_a_cache_is_used(tmp_path):
 
 def test_steps_that_cross_fit_are_trained_as_in_scikit_learn():
     X = FRAME[["town"]]
-    folds = KFold(3, shuffle=True, random_state=0)
-    piped = Pipeline([("encode", TargetEncoder(cv=folds)), ("model", miser(prices=[1.0]))])
+    if parse_version(sklearn.__version__) < parse_version("1.9"):
+        encoder = TargetEncoder(cv=3, random_state=0)
+    else:
+        encoder = TargetEncoder(cv=KFold(3, shuffle=True, random_state=0))
+    piped = Pipeline([("encode", encoder), ("model", miser(prices=[1.0]))])
     piped.fit(X, LABELS)
-    cross_fitted = TargetEncoder(cv=folds).fit_transform(X, LABELS)
+    cross_fitted = clone(encoder).fit_transform(X, LABELS)
     alone = miser(prices=[1.0]).fit(pd.DataFrame(cross_fitted, columns=["town"]), LABELS)
     np.testing.assert_array_equal(
         piped.predict_proba(X), alone.predict_proba(piped._transformed(X))

@@ -50,8 +50,8 @@ def test_large_outputs_are_not_kept(model, validation, monkeypatch):
 
 
 def test_a_point_can_be_sent_to_another_process(model, validation):
-    passes = lambda: []  # noqa: E731
-    point = Point.measure(model.predictor_, validation, passes=passes)
+    interim = lambda: []  # noqa: E731
+    point = Point.measure(model.predictor_, validation, interim=interim)
     copy = pickle.loads(pickle.dumps(point))
-    assert point.passes is passes and copy.passes is None
+    assert point.interim is interim and copy.interim is None
     assert (copy.bill, copy.quality) == (point.bill, point.quality)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,6 +54,17 @@ def draw_forest(rng, shape):
         n_features=shape.features,
         subsets=np.array(subsets, dtype=np.uint64).reshape(-1, 4),
     )
+
+
+def with_shares(forest):
+    """Return the forest with class shares as values: those of a node are the mean of its leaves."""
+    values = np.abs(forest.values)
+    values /= values.sum(axis=1, keepdims=True)
+    child = forest.nodes["child"]
+    for node in reversed(range(len(child))):
+        if child[node] != node:
+            values[node] = (values[child[node]] + values[child[node] + 1]) / 2
+    return replace(forest, values=values)
 
 
 def draw_tree(rng, depth, shape, subsets):

@@ -80,8 +80,8 @@ def test_an_unknown_kind_is_refused():
 
 def test_deep_nesting_is_refused_before_it_is_followed():
     plains: list = []
-    for _ in range(MAX_DEPTH + 1):
-        plains = [{"kind": "forest", "model": {"parts": plains}}]
+    for _ in range(MAX_DEPTH + 2):
+        plains = [{"kind": "one-vs-rest", "model": {"parts": plains}}]
     with pytest.raises(BundleError, match="deep"):
         unpack(plains, {})
 

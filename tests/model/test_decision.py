@@ -110,6 +110,15 @@ def test_a_decision_survives_the_file_and_is_absent_without_one():
     assert unpack(pack(predictor())).decision is None
 
 
+@given(st.floats(0.0, 1.0), arrays(np.float64, 9, elements=st.floats(0.0, 1.0)))
+def test_any_threshold_decides_alike_before_and_after_the_file(threshold, positive):
+    before = predictor(Decision.at_threshold(threshold))
+    after = unpack(pack(before))
+    scores = np.column_stack([1 - positive, positive])
+    assert after.decision.costs.tobytes() == before.decision.costs.tobytes()
+    assert (after.decision.decide(scores) == before.decision.decide(scores)).all()
+
+
 @pytest.mark.parametrize(
     "decision",
     [

@@ -8,6 +8,7 @@ import pytest
 from thrifty.model.encoding import Encoding
 from thrifty.model.file_checks import (
     MAX_COUNT,
+    MAX_OUTPUTS,
     count_problems,
     encoding_arrays,
     encoding_problems,
@@ -15,6 +16,7 @@ from thrifty.model.file_checks import (
     finite_problems,
     layout_problems,
     magnitude_problems,
+    output_problems,
     prior_problems,
     sealed_encoding,
     shape_problems,
@@ -68,11 +70,14 @@ def test_an_encoding_is_rebuilt_read_only_from_its_arrays() -> None:
 def test_an_encoding_must_fit_the_table() -> None:
     arrays = {
         "columns": np.array([0, 3]), "codes": np.array([-1, -2]), "scales": np.array([1.0, 0.0]),
+        "centers": np.array([0.0, -1e200]), "fills": np.array([1e31, 0.0]),
     }  # fmt: skip
     assert list(encoding_problems(arrays, 3)) == [
         "an encoded column reads beyond the 3 columns of the table",
         "an encoded column stands for a category that does not exist",
         "scales must be positive",
+        "centers must be at most 1e+100",
+        "fills must be at most 1e+30",
     ]
 
 
@@ -93,3 +98,10 @@ def test_a_prior_is_scores_of_the_model(prior, n_scores, message) -> None:
 def test_a_value_of_any_size_and_probabilities_are_priors() -> None:
     assert not [*prior_problems(np.array([-40.0]), 1)]
     assert not [*prior_problems(np.array([0.0, 0.25, 0.75]), 3)]
+
+
+def test_a_model_has_at_most_so_many_outputs() -> None:
+    assert list(output_problems(MAX_OUTPUTS)) == []
+    assert list(output_problems(MAX_OUTPUTS + 1)) == [
+        "there are 16385 outputs, at most 16384 are possible"
+    ]

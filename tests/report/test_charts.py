@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from thrifty.report import fit_facts
+from thrifty.report import fit_facts, render_page
 from thrifty.report.charts import calibration_chart, frontier_chart
 
 
@@ -46,9 +46,20 @@ def test_points_of_the_chart_have_tooltips(found) -> None:
     assert f"<title>{words}{100 * baseline['quality']:.1f}%</title>" in frontier_chart(facts)
 
 
-def test_baselines_have_names_in_the_wide_chart_and_letters_in_the_narrow_one(found) -> None:
+def test_few_baselines_have_names_in_the_wide_chart_and_letters_in_the_narrow_one(found) -> None:
     facts = fit_facts(found)
+    facts["baselines"] = facts["baselines"][:4]
     wide, narrow = frontier_chart(facts).split("</svg>")[:2]
     first = facts["baselines"][1]["name"].split()[0]  # long names are wrapped
     assert f">{first}" in wide and ">B</text>" not in wide
     assert ">B</text>" in narrow and f">{first} " not in narrow.replace(f"<title>{first}", "")
+
+
+def test_many_baselines_have_letters_in_the_chart_and_in_the_table(found) -> None:
+    facts = fit_facts(found)
+    facts["baselines"] = (facts["baselines"] * 3)[:6]
+    wide, narrow = frontier_chart(facts).split("</svg>")[:2]
+    assert ">F</text>" in wide and ">F</text>" in narrow
+    assert '<table class="keyed">' in render_page(facts)
+    facts["baselines"] = facts["baselines"][:4]
+    assert '<table class="keyed">' not in render_page(facts)

@@ -69,8 +69,18 @@ def test_a_chosen_point_that_is_dominated_is_marked(found) -> None:
     points = (*found.curve.points, beaten)
     estimator.frontier_ = replace(found.curve, points=points, chosen=beaten)
     rows = fit_facts(replace(found, estimator=estimator))["frontier"]
-    assert [row["chosen"] for row in rows if row["dominated"]] == [True]
+    assert [(row["chosen"], row["tied"]) for row in rows if row["dominated"]] == [(True, False)]
     assert not any(row["chosen"] for row in rows if not row["dominated"])
+
+
+def test_a_chosen_point_that_is_ahead_by_less_than_the_digits_is_called_tied(found) -> None:
+    estimator = copy.copy(found.estimator)
+    best = found.curve.frontier[-1]
+    ahead = replace(best, bill=best.bill + 5.0, quality=best.quality + 1e-6)
+    points = (*found.curve.points, ahead)
+    estimator.frontier_ = replace(found.curve, points=points, chosen=ahead)
+    rows = fit_facts(replace(found, estimator=estimator))["frontier"]
+    assert [row["tied"] for row in rows if row["dominated"]] == [True]
 
 
 def test_an_interval_without_an_end_has_none(found) -> None:

@@ -159,6 +159,26 @@ def test_figures_of_the_test_set_have_intervals(found, html) -> None:
     assert test["quality_low"] < test["quality"] < test["quality_high"]
 
 
+def test_ends_of_an_interval_that_look_the_same_are_left_out(found) -> None:
+    facts = fit_facts(found)
+    facts["test"] |= {"bill": 3.3333, "bill_low": 3.3331, "bill_high": 3.3334}
+    assert "3.33 to 3.33" not in render_page(facts)
+
+
+def test_groups_are_explained_where_there_are_some(found) -> None:
+    facts = fit_facts(found)
+    words = "The shared price of a group is paid once"
+    for item in facts["bought"]:
+        item["group"] = "blood"
+        item["shared"] = 2.0
+    assert words in render_page(facts)
+    for item in facts["bought"]:
+        item["group"] = None
+    assert words not in render_page(facts)
+    facts["settings"]["features"] = len(facts["bought"])
+    assert "Never bought" not in render_page(facts)
+
+
 def test_baselines_have_the_letters_of_the_narrow_chart(found, html) -> None:
     name = fit_facts(found)["baselines"][1]["name"]
     assert f'<span class="key">B</span> {name}</td>' in html

@@ -25,7 +25,10 @@ from thrifty.report.words import (
 
 def test_a_summary_has_cost_quality_and_interval() -> None:
     result = TestResult(2.0, 0.125, (1.0, 3.0), (0.1, 0.2))
-    assert summary(result, "r2", "") == "2.00 per example, r2 0.1250 [0.1000, 0.2000]."
+    words = "2.00 [1.00, 3.00] per example, r2 0.1250 [0.1000, 0.2000]."
+    assert summary(result, "r2", "") == words
+    fixed = TestResult(2.0, 0.125, (2.0, 2.0), (0.1, 0.2))
+    assert summary(fixed, "r2", "").startswith("2.00 per example, ")
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from thrifty import GreedyMiserClassifier, Predictor, Prices
+
+sys.path.insert(0, str(Path(__file__).parent))  # random_models, postgres_server
 
 ROWS = 300
 RNG = np.random.default_rng(3)

@@ -121,6 +121,18 @@ def test_a_call_that_failed_is_made_again(gate, frame, remote, monkeypatch) -> N
     assert sum(caller.answer(values).values()) == pytest.approx(1.0)
 
 
+def test_only_the_most_recent_results_are_kept(gate, frame, remote, monkeypatch) -> None:
+    monkeypatch.setattr("thrifty.serve.calls.MAX_RESULTS_KEPT", 3)
+    caller, calls = connect(gate.predictor_, remote.predictor_).caller, []
+    run = caller._run
+    monkeypatch.setattr(caller, "_run", lambda rows: calls.append(rows) or run(rows))
+    for row in (0, 1, 2, 0, 3, 0, 1):  # the fourth drops 1, which was used longest ago
+        caller.answer(frame.iloc[row].to_dict())
+    sent = [rows[0][0] for rows in calls]
+    assert sent == frame["a"].iloc[[0, 1, 2, 3, 1]].tolist()
+    assert len(caller._results) == 3
+
+
 def test_no_row_is_sent_if_none_needs_it(gate, frame, remote, monkeypatch) -> None:
     connected = connect(gate.predictor_, remote.predictor_)
     monkeypatch.setattr(connected.caller, "_run", lambda rows: pytest.fail("a call was made"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -67,11 +68,20 @@ def test_a_damaged_state_is_refused(tmp_path, at) -> None:
     [
         {"cost": 0.0},
         {"cost": "0.5"},
+        {"cost": 1e-200},
+        {"cost": 10**400},
         {"rounds": -1},
         {"asked": True},
         {"horizon": 0},
         {"logits": []},
         {"logits": [0.0, "x", 0.0]},
+        {"logits": [0.0, 1e308, -1e308]},
+        {"logits": [0.0, 10**400, 0.0]},
+        {"open": 5},
+        {"open": {}},
+        {"open": ["\ud800", None, None]},
+        {"labels": ["\ud800"]},
+        {"labels": [10**400]},
         {"open": [1]},
         {"open": [[1], 0, 0]},
         {"labels": "ab"},
@@ -88,3 +98,27 @@ def test_a_state_with_a_correct_digest_is_still_checked(tmp_path, change) -> Non
     path.write_text(json.dumps({"state": body, "sha256": _digest(body)}))
     with pytest.raises(BundleError):
         OnlineGate.load(path, PANEL)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"state": "\\ud800", "sha256": ""}', '{"state": 5, "sha256": 5}', "[]"]
+)
+def test_what_is_no_state_is_refused(tmp_path, text) -> None:
+    (tmp_path / "gate.json").write_text(text)
+    with pytest.raises(BundleError, match="gate.json"):
+        OnlineGate.load(tmp_path / "gate.json", PANEL)
+
+
+def test_large_files_and_pipes_are_refused(tmp_path) -> None:
+    with open(tmp_path / "large.json", "wb") as file:
+        file.truncate(2**30)
+    with pytest.raises(BundleError, match="large.json: the file is larger than 16 MiB"):
+        OnlineGate.load(tmp_path / "large.json", PANEL)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BundleError, match="pipe: this is not a regular file"):
+        OnlineGate.load(tmp_path / "pipe", PANEL)
+
+
+def test_half_a_character_cannot_be_saved(tmp_path) -> None:
+    with pytest.raises(DataError, match="can be saved"):
+        OnlineGate(PANEL, 0.5, labels=["\ud800"]).save(tmp_path / "gate.json")

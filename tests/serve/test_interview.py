@@ -176,3 +176,23 @@ def test_text_that_is_not_a_value_is_refused(categories, text, words) -> None:
 def test_a_label_that_is_not_listed_is_the_category_for_all_others():
     column = Column("city", ("bonn", "ulm", "(other)"), "(other)")
     assert [read_value(column, text) for text in ("Ulm", "Kiel")] == ["ulm", "(other)"]
+
+
+def test_a_value_beyond_the_training_rows_is_remarked_on(predictor, table) -> None:
+    low, high = table["age"].min(), table["age"].max()
+    interview = Interview(predictor, [f"age={high + 9}", "sex=male"])
+    (remark,) = interview.remarks
+    assert remark == (
+        f"age: {high + 9:g} is outside the range of the training rows, {low:g} to {high:g}"
+    )
+    interview.tell("?", "chol")
+    interview.know(str(table["fbs"].max()), "fbs")
+    assert len(interview.remarks) == 1
+    interview.know(str(table["fbs"].min() - 0.1), "fbs")
+    assert interview.remarks[1].startswith("fbs: ")
+
+
+@pytest.mark.parametrize("ranges", [None, 3, [], [[0.0]], [["a", "b"]], [None], {"age": [0, 1]}])
+def test_ranges_of_a_file_that_are_none_are_ignored(predictor, ranges) -> None:
+    odd = predictor.replace(provenance={"ranges": ranges})
+    assert Interview(odd, ["age=1e9"]).remarks == ()

@@ -233,3 +233,18 @@ for x in range(9):
 """
     loaded = {name.split(".")[0] for name in modules_after("-c", code)}
     assert not loaded & {"sklearn", "scipy", "pandas", "polars", "matplotlib"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"cost": 1e-200}, {"cost": 5e-324}, {"cost": 10**400}, {"cost": 0.5, "horizon": 10**400},
+     {"cost": 0.5, "changes": 10**400}],
+)  # fmt: skip
+def test_numbers_with_which_no_rate_can_be_computed_are_refused(given) -> None:
+    with pytest.raises(DataError, match="online gate"):
+        OnlineGate([lambda x: 0, lambda x: ASK], **given)
+
+
+def test_the_smallest_cost_has_rates() -> None:
+    gate = OnlineGate([lambda x: 0, lambda x: ASK], np.float64(1e-6), horizon=np.int64(10))
+    assert gate.rates.gamma == 1.0

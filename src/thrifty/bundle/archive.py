@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError
+from thrifty.untrusted import is_count, is_list, is_text, shown
 
 __all__ = [
     "DTYPES",
@@ -41,6 +42,10 @@ __all__ = [
 # compressed to less is stored. A reader can therefore refuse zip bombs by the sizes they claim.
 MAX_DEFLATED = 64 * 2**20
 MAX_RATIO = 32
+# A member of text, which takes far more memory once it is parsed, has at most this size, or so many
+# times the size of the file.
+MAX_SMALL_TEXT = 2**20
+MAX_TEXT_RATIO = 100
 # Large members are compressed in a fifth of the time, to a file a third larger.
 FAST_LEVEL = 1
 MAX_DIRECTORY = 2**20
@@ -59,7 +64,7 @@ SEAL_SIZE = 64  # hexadecimal digits of a SHA-256
 
 DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 MAX_DIMENSIONS = 8
-MAX_LENGTH = 2**40
+MAX_LENGTH = 2**31 - 1  # the largest file has as many bytes
 MAX_FIELDS = 64
 
 
@@ -78,9 +83,16 @@ def pack_members(members: Mapping[str, bytes]) -> bytes:
     if len(members) > MAX_MEMBERS:
         raise BundleError(f"a file has at most {MAX_MEMBERS} members, got {len(members)}")
     data = _zip(members, zipfile.ZIP_DEFLATED, None if total <= MAX_DEFLATED else FAST_LEVEL)
-    if total > max(MAX_DEFLATED, MAX_RATIO * len(data)):
+    texts = [len(text) for name, text in members.items() if name.endswith(".json")]
+    too_small = max(texts, default=0) > max_text(len(data))
+    if too_small or total > max(MAX_DEFLATED, MAX_RATIO * len(data)):
         data = _zip(members, zipfile.ZIP_STORED)
     return seal(data)
+
+
+def max_text(file_size: int) -> int:
+    """Return the largest size of a member of text in a file of so many bytes."""
+    return max(MAX_SMALL_TEXT, MAX_TEXT_RATIO * file_size)
 
 
 def _zip(members: Mapping[str, bytes], method: int, level: int | None = None) -> bytes:
@@ -129,6 +141,7 @@ class Archive:
         zip64 = data.startswith(ZIP64_LOCATOR, max(0, end - ZIP64_LOCATOR_SIZE))
         if directory_size > max_directory or comment_size != SEAL_SIZE or zip64:
             raise BundleError("the file's directory is not one that Thrifty writes")
+        self._max_text = max_text(len(data))
         with _as_damage():
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         infos = self._zip.infolist()
@@ -153,7 +166,9 @@ class Archive:
         return self._infos[name].file_size
 
     def read(self, name: str, max_size: int) -> bytes:
-        """Read a member of at most `max_size` bytes."""
+        """Read a member of at most `max_size` bytes; text may have less in a small file."""
+        if name.endswith(".json"):
+            max_size = min(max_size, self._max_text)
         if self.size(name) > max_size:
             raise BundleError(f"{name!r} is larger than {max_size} bytes")
         with _as_damage(), self._zip.open(self._infos[name]) as member:
@@ -191,13 +206,17 @@ def array_size(name: str, entry: dict[str, Any]) -> int:
     """Check the entry of an array in a header; return the size of its ``.npy`` file in bytes."""
     dtype, shape = entry["dtype"], entry["shape"]
     if not _is_allowed(dtype):
-        raise BundleError(f"array {name!r}: dtype {str(dtype)[:20]!r} is not allowed")
-    if not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS:
+        raise BundleError(f"array {name!r}: dtype {shown(dtype)} is not allowed")
+    if not is_list(shape, is_count, most=MAX_DIMENSIONS):
         raise BundleError(f"array {name!r}: the shape must list at most {MAX_DIMENSIONS} lengths")
-    if not all(type(n) is int and 0 <= n <= MAX_LENGTH for n in shape):
-        raise BundleError(f"array {name!r}: the shape holds a length out of range")
+    # Also if another length is 0, and no byte is stored.
+    if math.prod(max(n, 1) for n in shape) > MAX_LENGTH:
+        raise BundleError(f"array {name!r}: the shape {shape} is too large")
+    if not is_text(entry["sha256"]):
+        raise BundleError(f"array {name!r}: the sha256 is not text")
     itemsize: int = np.dtype(_as_dtype(dtype)).itemsize
-    return len(_npy_prefix(dtype, tuple(shape))) + math.prod(shape) * itemsize
+    size: int = math.prod(shape) * itemsize
+    return len(_npy_prefix(dtype, tuple(shape))) + size
 
 
 def unpack_array(name: str, entry: dict[str, Any], data: bytes) -> NDArray[Any]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from thrifty.bundle.columns import is_missing
 from thrifty.errors import DataError
+from thrifty.untrusted import parse_json
 
 __all__ = ["TOKEN_VARIABLE", "Endpoint", "SecretUrl", "read_outputs", "redact", "url_fault"]
 
@@ -125,7 +126,7 @@ class Endpoint:
         ------
         OSError
             If the server cannot be reached or refuses.
-        ValueError
+        DataError
             If the response is not JSON, or too large.
         """
         plain = [[_json_value(value) for value in row] for row in rows]
@@ -140,9 +141,10 @@ class Endpoint:
         if refused is not None:
             # Out here, so that the error of urllib, which holds the whole URL, does not come along.
             raise refused
-        if len(text) > MAX_RESPONSE_BYTES:
-            raise ValueError(f"the response is larger than {MAX_RESPONSE_BYTES} bytes")
-        return json.loads(text)
+        # Servers write NaN for rows that they cannot predict: these rows count as failed.
+        return parse_json(
+            text, max_bytes=MAX_RESPONSE_BYTES, what="the response", error=DataError, finite=False
+        )
 
     def __repr__(self) -> str:
         return f"Endpoint({self._shown})"
@@ -232,7 +234,8 @@ def read_outputs(output: Any, rows: int, classes: NDArray[Any]) -> NDArray[np.fl
     if len(np.unique(order)) < len(order):
         raise ValueError(f"a class is named twice among {np.asarray(labels).tolist()[:MAX_QUOTED]}")
     proba = np.zeros((rows, len(classes)))
-    proba[:, order] = values.astype(np.float64)
+    numbers = values.astype(np.float64)
+    proba[:, order] = np.where(np.isinf(numbers), np.nan, numbers)  # the row counts as failed
     return proba
 
 

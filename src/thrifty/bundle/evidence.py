@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, raise_all
+from thrifty.untrusted import LARGEST
 
 __all__ = ["LEVEL", "Cell", "Evidence", "States"]
 
@@ -40,7 +41,7 @@ LEAST_WEIGHT = 1e-12
 # More cells than any model has are damage.
 MAX_FILE_CELLS = 100_000
 # The arrays of a model file that hold the evidence.
-ARRAYS = {"evidence.ends": "ends", "evidence.passes": "passes"}
+ARRAYS = {"evidence.ends": "ends", "evidence.passes": "interim"}
 
 
 class CellSize(NamedTuple):
@@ -124,7 +125,7 @@ class Evidence:
     ----------
     ends : array (cells, 9)
         A `Cell` per row, for rows that ended at a stage, by stage and confidence.
-    passes : array (cells, 9)
+    interim : array (cells, 9)
         The same for rows that went on; empty if nothing is known about them.
 
     Examples
@@ -141,8 +142,8 @@ class Evidence:
     >>> scores = np.where(said[:, np.newaxis] == [0, 1], first[:, np.newaxis], 1 - first[:, None])
     >>> last = scores.copy()
     >>> last[100:] = np.where(y[100:, np.newaxis] == [0, 1], 0.95, 0.05)
-    >>> passes = [States(rows[100:], scores[100:], np.full(100, 1.0))]
-    >>> evidence = Evidence.of(y, None, last, np.where(rows < 100, 1.0, 5.0), passes)
+    >>> interim = [States(rows[100:], scores[100:], np.full(100, 1.0))]
+    >>> evidence = Evidence.of(y, None, last, np.where(rows < 100, 1.0, 5.0), interim)
     >>> low, high = evidence.interval(1.0, scores[0], is_done=True)
     >>> round(low, 2), round(high, 2)
     (0.78, 0.91)
@@ -152,7 +153,7 @@ class Evidence:
     """
 
     ends: Floats
-    passes: Floats
+    interim: Floats
 
     @classmethod
     def of(
@@ -161,7 +162,7 @@ class Evidence:
         weight: Floats | None,
         scores: Floats,
         bills: Floats,
-        passes: Sequence[States] = (),
+        interim: Sequence[States] = (),
     ) -> Self:
         """Summarize what happened to n labeled rows.
 
@@ -175,7 +176,7 @@ class Evidence:
             Scores at the end of the walks.
         bills : array (n,)
             Bills at the end of the walks.
-        passes : sequence of States
+        interim : sequence of States
             Where rows were before the end, if it is known.
         """
         weight = np.ones(len(y)) if weight is None else weight / weight.max()
@@ -185,7 +186,7 @@ class Evidence:
         kept[heavy[np.linspace(0, len(heavy) - 1, min(len(heavy), MAX_ROWS)).astype(int)]] = True
         final = States(np.arange(len(y)), scores, bills).take(kept)
         ends = _cells(final, y, weight, end, ENDS_SIZE)
-        parts = [states.take(kept) for states in passes]
+        parts = [states.take(kept) for states in interim]
         if not any(len(part.rows) for part in parts):
             return cls(ends, np.empty((0, len(Cell._fields))))
         joined = States(*(np.concatenate(each) for each in zip(*parts, strict=True)))
@@ -202,7 +203,7 @@ class Evidence:
         is_done : bool
             Whether the model asks for nothing more.
         """
-        cells = self.ends if is_done else self.passes
+        cells = self.ends if is_done else self.interim
         stage = cells[:, 0][cells[:, 0] <= bill]
         if not len(stage):
             return None
@@ -244,12 +245,12 @@ class Evidence:
     @property
     def is_sound(self) -> bool:
         """Whether a model file may hold it: not if values are so large that errors overflow."""
-        return not any(True for array in (self.ends, self.passes) for _ in _faults(array))
+        return not any(True for array in (self.ends, self.interim) for _ in _faults(array))
 
     @property
     def is_of_classes(self) -> bool:
         """Whether losses and intervals are shares, as those of a classifier are."""
-        cells = np.concatenate([self.ends, self.passes])
+        cells = np.concatenate([self.ends, self.interim])
         shares = cells[:, [Cell._fields.index(name) for name in ("now", "later", "low", "high")]]
         return bool(((shares >= 0) & (shares <= 1)).all())
 
@@ -369,7 +370,7 @@ def _faults(array: NDArray[Any]) -> Iterator[str]:
     if array.dtype != np.float64 or array.ndim != 2 or array.shape[1] != len(Cell._fields):
         yield f"expected numbers of the shape (cells, {len(Cell._fields)})"
         return
-    if len(array) > MAX_FILE_CELLS or not np.isfinite(array).all():
+    if len(array) > MAX_FILE_CELLS or not (np.abs(array) <= LARGEST).all():
         yield f"expected at most {MAX_FILE_CELLS} cells of finite numbers"
         return
     column = dict(zip(Cell._fields, array.T, strict=True))

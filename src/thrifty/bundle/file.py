@@ -15,27 +15,25 @@ the file brings along.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle import archive
-from thrifty.bundle.archive import Archive, array_entry, pack_array
+from thrifty.bundle.archive import Archive, array_entry, array_size, pack_array
 from thrifty.bundle.evidence import Evidence
-from thrifty.bundle.predictor import Predictor, build_classes, plain_classes
+from thrifty.bundle.predictor import Predictor, build_classes, match_problems, plain_classes
 from thrifty.bundle.schema import Schema
 from thrifty.costs.bound import BoundPrices
-from thrifty.errors import BundleError, DataError
+from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.files import write_whole
 from thrifty.model.decision import Decision
+from thrifty.untrusted import allowance, is_count, is_text, parse_json, read_file, shown
 
 __all__ = [
     "MAX_HEADER",
@@ -44,9 +42,10 @@ __all__ = [
     "describe",
     "dump_header",
     "load",
+    "max_memory",
     "pack",
-    "parse_json",
     "plain_header",
+    "read_header",
     "save",
     "unpack",
 ]
@@ -73,8 +72,10 @@ HEADER_TYPES: dict[str, tuple[type, ...]] = {
 }
 # Parts that are absent where they are not used.
 OPTIONAL_TYPES: dict[str, tuple[type, ...]] = {"decision": (dict,)}
-MAX_DEPTH = 64
-MAX_NAME = 200  # characters of the name of an array, and of anything quoted in a message
+MAX_NAME = 200  # characters of the name of an array or of a kind
+# What a model may take of memory beyond its arrays: this many bytes, and so many for each byte of
+# its file.
+BASE_MEMORY, MEMORY_RATIO = 2**26, 1024
 RELEASE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,2}", re.ASCII)
 ARRAY_NAME = re.compile(r"[A-Za-z0-9_]+([./-][A-Za-z0-9_]+)*", re.ASCII)
 
@@ -96,11 +97,20 @@ def save(predictor: Predictor, path: str | os.PathLike[str]) -> None:
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the header of a model file without building the model.
 
+    All that it says is checked as `load` does it; only the arrays are not read.
+
     Returns
     -------
     dict
         The header: `kind`, `model`, `schema`, `classes`, `prices`, `knob`, `provenance`, and
         dtype, shape and digest of each of the `arrays`.
+
+    Raises
+    ------
+    BundleError
+        If the file is damaged, malicious or needs a newer version.
+    OSError
+        If there is no such file, or it cannot be read.
 
     Examples
     --------
@@ -118,8 +128,10 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     ('forest', {'link': 'sum', 'n_features': 1})
     """
     with _naming(path):
-        members = Archive(_read_bytes(path))
-        return audit_header(parse_json(members.read(HEADER, MAX_HEADER)))
+        members = Archive(read_file(path, archive.MAX_FILE))
+        header = _read_contents(members)
+        _build_parts(header)
+        return header
 
 
 def load(path: str | os.PathLike[str]) -> Predictor:
@@ -147,7 +159,7 @@ def load(path: str | os.PathLike[str]) -> Predictor:
     array([4.5, 4.5])
     """
     with _naming(path):
-        return unpack(_read_bytes(path))
+        return unpack(read_file(path, archive.MAX_FILE))
 
 
 def pack(predictor: Predictor) -> bytes:
@@ -156,7 +168,8 @@ def pack(predictor: Predictor) -> bytes:
     Raises
     ------
     DataError
-        If the knob or the provenance cannot be written as JSON.
+        If the knob or the provenance cannot be written as JSON, or a name or a label is of a kind
+        that no model file may have.
     """
     header, arrays = plain_header(predictor)
     entries, members = {}, {}
@@ -165,6 +178,10 @@ def pack(predictor: Predictor) -> bytes:
         members[f"arrays/{name}.npy"] = data
         entries[name] = array_entry(arrays[name], data)
     text = dump_header({**header, "arrays": entries}, indent=1)
+    try:
+        _build_parts(read_header(text))
+    except BundleError as error:
+        raise DataError(f"the model cannot be saved: {error}") from error
     return archive.pack_members({HEADER: text, **members})
 
 
@@ -223,14 +240,37 @@ def unpack(data: bytes) -> Predictor:
         If they are damaged, malicious or need a newer version.
     """
     members = Archive(data)
-    header = audit_header(parse_json(members.read(HEADER, MAX_HEADER)))
-    member_of = {name: f"arrays/{name}.npy" for name in header["arrays"]}
-    for member in members.names - {*member_of.values(), HEADER}:
-        raise BundleError(f"the header does not list {member[:MAX_NAME]!r}")
+    header = _read_contents(members)
     arrays = {}
     for name, entry in header["arrays"].items():
-        arrays[name] = archive.read_array(members, member_of[name], name, entry)
-    return build_predictor(header, arrays)
+        arrays[name] = archive.read_array(members, _member(name), name, entry)
+    with allowance(max_memory(len(data))):
+        return build_predictor(header, arrays)
+
+
+def max_memory(file_size: int) -> int:
+    """Return how much memory a model may take beyond its arrays, by the size of its file."""
+    return BASE_MEMORY + MEMORY_RATIO * file_size
+
+
+def read_header(data: bytes) -> dict[str, Any]:
+    """Read a header: JSON that has all its parts, each of the right type, and no other."""
+    return audit_header(parse_json(data, max_bytes=MAX_HEADER))
+
+
+def _read_contents(members: Archive) -> dict[str, Any]:
+    """Read the header of an archive, and check that it describes all other members."""
+    header = read_header(members.read(HEADER, MAX_HEADER))
+    for member in members.names - {*map(_member, header["arrays"]), HEADER}:
+        raise BundleError(f"the header does not list {member[:MAX_NAME]!r}")
+    for name, entry in header["arrays"].items():
+        if members.size(_member(name)) != array_size(name, entry):
+            raise BundleError(f"array {name!r} does not have the dtype and shape of its entry")
+    return header
+
+
+def _member(name: str) -> str:
+    return f"arrays/{name}.npy"
 
 
 def build_predictor(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Predictor:
@@ -245,75 +285,32 @@ def build_predictor(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]
 
     evidence, own = Evidence.take(arrays)
     model = build_part(header["kind"], header["model"], own)
-    schema, prices = Schema.build(header["schema"]), BoundPrices.build(header["prices"])
-    classes, decision = build_classes(header["classes"]), Decision.build(header.get("decision"))
+    parts = _build_parts(header)
     knob, provenance = header["knob"], header["provenance"]
     try:
-        return Predictor(model, schema, prices, classes, knob, provenance, decision, evidence)
+        return Predictor(model, **parts, knob=knob, provenance=provenance, evidence=evidence)
     except DataError as error:
         raise BundleError(f"the parts of the file do not match: {error}") from error
 
 
-def parse_json(data: bytes) -> Any:
-    """Read JSON strictly.
+def _build_parts(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Check and build all that an audited header describes but the model: what `inspect` shows.
 
     Raises
     ------
     BundleError
-        If it is not JSON, has a key twice, a number that is not finite or too large for a float, or
-        too many levels.
-
-    Examples
-    --------
-    >>> from thrifty.bundle.file import parse_json
-    >>> parse_json(b'{"a": 1, "a": 2}')
-    Traceback (most recent call last):
-    ...
-    thrifty.errors.BundleError: the header has the key 'a' twice
+        If a part is not sound, or they do not match.
     """
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        plain = dict(pairs)
-        if len(plain) < len(pairs):
-            key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-            raise BundleError(f"the header has the key {key[:MAX_NAME]!r} twice")
-        return plain
-
-    def finite(text: str) -> float:
-        value = float(text)
-        if not math.isfinite(value):
-            raise BundleError(f"the header holds {text[:20]}, which is not a finite number")
-        return value
-
-    def integer(text: str) -> int:
-        finite(text)  # what is computed with it later must fit into a float
-        return int(text)
-
-    try:
-        text = data.decode("utf-8")
-        plain = json.loads(
-            text,
-            object_pairs_hook=unique,
-            parse_float=finite,
-            parse_int=integer,
-            parse_constant=finite,
-        )
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, BundleError):
-            raise
-        raise BundleError(f"the header is not valid JSON ({type(error).__name__})") from None
-    level = [plain]
-    for _ in range(MAX_DEPTH):
-        parents = [value for value in level if isinstance(value, (dict, list))]
-        level = [c for p in parents for c in (p.values() if isinstance(p, dict) else p)]
-    if level:
-        raise BundleError(f"the header has more than {MAX_DEPTH} levels")
-    return plain
+    schema, prices = Schema.build(header["schema"]), BoundPrices.build(header["prices"])
+    classes, decision = build_classes(header["classes"]), Decision.build(header.get("decision"))
+    problems = [*match_problems(schema, prices, classes, decision)]
+    raise_all(BundleError, "the parts of the file do not match", problems)
+    return {"schema": schema, "prices": prices, "classes": classes, "decision": decision}
 
 
 def audit_header(plain: Any) -> dict[str, Any]:
     """Return a header if it has all its parts, each of the right type, and no other."""
-    if not isinstance(plain, dict) or type(plain.get("thrifty")) is not int:
+    if not isinstance(plain, dict) or not is_count(plain.get("thrifty"), -(2**62)):
         raise BundleError("the header does not state its format; this is not a Thrifty model file")
     number, needs = plain["thrifty"], plain.get("needs")
     if number > FORMAT:
@@ -327,10 +324,12 @@ def audit_header(plain: Any) -> dict[str, Any]:
     types_of = {**HEADER_TYPES, **OPTIONAL_TYPES}
     for part in (plain.keys() - types_of.keys()) | (HEADER_TYPES.keys() - plain.keys()):
         fault = "lacks" if part in HEADER_TYPES else "has an unknown part"
-        raise BundleError(f"the header {fault} {part!r}")
+        raise BundleError(f"the header {fault} {shown(part)}")
     for part in plain:
         if type(plain[part]) not in types_of[part]:
             raise BundleError(f"the header's {part!r} is of the wrong type")
+    if not is_text(plain["kind"], MAX_NAME):
+        raise BundleError(f"there is no model of kind {shown(plain['kind'])}")
     for name, entry in plain["arrays"].items():
         _check_array_name(name)
         if not isinstance(entry, dict) or entry.keys() != {"sha256", "dtype", "shape"}:
@@ -342,15 +341,6 @@ def _check_array_name(name: str) -> None:
     """Refuse a name that could lead out of the folder ``arrays/``."""
     if len(name) > MAX_NAME or not ARRAY_NAME.fullmatch(name):
         raise BundleError(f"array name {name[:MAX_NAME]!r} is not made of plain words")
-
-
-def _read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Read a model file; BundleError if it is not a regular file, or too large."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise BundleError("this is not a regular file")  # reading a pipe would never end
-    if os.path.getsize(path) > archive.MAX_FILE:
-        raise BundleError(archive.TOO_LARGE)
-    return Path(path).read_bytes()
 
 
 @contextmanager

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -20,11 +19,23 @@ from thrifty.bundle.latency import latencies
 from thrifty.bundle.schema import Schema
 from thrifty.bundle.walk import NamedWalk
 from thrifty.costs.bound import BoundPrices
+from thrifty.costs.money import as_float
 from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen
 from thrifty.model.decision import Decision
+from thrifty.model.file_checks import MAX_OUTPUTS
+from thrifty.untrusted import is_number, is_text
 
-__all__ = ["Caller", "Predictor", "build_classes", "dearest_path", "plain_classes", "read_classes"]
+__all__ = [
+    "Caller",
+    "Predictor",
+    "bill_ceiling",
+    "build_classes",
+    "match_problems",
+    "plain_classes",
+    "read_classes",
+]
 
 # The types of class labels that a model file can hold, by their names there.
 LABEL_TYPES: dict[str, type[np.generic]] = {
@@ -33,6 +44,8 @@ LABEL_TYPES: dict[str, type[np.generic]] = {
     "float": np.float64,
     "str": np.str_,
 }
+# Of all labels of a model, if they were as long as the longest.
+MAX_CHARACTERS = 2**24
 
 
 class Caller(Protocol):
@@ -116,24 +129,15 @@ class Predictor:
         self.decision = decision
         self.evidence = evidence
 
-        problems = []
         d = len(schema)
         n_scores = 1 if self.classes is None else len(self.classes)
+        problems = [*match_problems(schema, prices, self.classes, decision)]
         if model.n_features != d:
             problems.append(f"the model reads {model.n_features} columns, the schema has {d}")
-        if len(prices.own) != d:
-            problems.append(f"there are {len(prices.own)} prices for {d} columns")
-        elif prices.names is not None and prices.names != schema.names:
-            problems.append("the prices are bound to other columns than those of the schema")
         if model.n_scores != n_scores:
             problems.append(f"the model has {model.n_scores} scores, {n_scores} are needed")
         if evidence is not None and self.classes is not None and not evidence.is_of_classes:
             problems.append("the evidence is that of a model of values")
-        if decision is not None and (self.classes is None or decision.n_classes != n_scores):
-            problems.append(
-                f"the decision is for {decision.n_classes} classes, the model has "
-                f"{0 if self.classes is None else n_scores}"
-            )
         raise_all(DataError, "predictor", problems)
 
     @cached_property
@@ -180,7 +184,7 @@ class Predictor:
     @property
     def ceiling(self) -> float:
         """Upper bound on any bill: the price of the dearest path that a row may take."""
-        return dearest_path(self.model, self.prices)
+        return bill_ceiling(self.model, self.prices)
 
     def bill(self, X: Any) -> NDArray[np.float64]:
         """Compute what each row pays."""
@@ -217,6 +221,9 @@ class Predictor:
 
         With a `cap`, calls that the predictor makes itself stay within it.
         """
+        limit = as_float(cap)
+        if cap is not None and not (isinstance(limit, float) and limit >= 0):
+            raise DataError(f"cap: {cap!r} is not a number of 0 or more")
         return NamedWalk(self, known, cap)
 
     def connect(self, caller: Caller) -> Self:
@@ -257,14 +264,14 @@ class Predictor:
         return f"Predictor({self.model.kind}, {len(self.schema)} features, {target})"
 
 
-def dearest_path(model: Frozen, prices: BoundPrices) -> float:
+def bill_ceiling(model: Frozen, prices: BoundPrices) -> float:
     """Return the price of the dearest path that a row may take through a model.
 
     No bill exceeds it, whatever a row holds.
 
     Examples
     --------
-    >>> from thrifty.bundle.predictor import dearest_path
+    >>> from thrifty.bundle.predictor import bill_ceiling
     >>> from thrifty.costs import Prices
     >>> from thrifty.model import Average, Branch, Forest
     >>> import numpy as np
@@ -272,10 +279,26 @@ def dearest_path(model: Frozen, prices: BoundPrices) -> float:
     ...     constant = Forest.constant([0.0], "sum", n_features=3)
     ...     return Average.of([constant], [0.0], reads=np.isin(np.arange(3), features))
     >>> branch = Branch.of(reading(1), reading(2), feature=0, prior=[0.0], threshold=5.0)
-    >>> dearest_path(branch, Prices([1, 10, 20]).bind(3))  # 1 and 10, or 1 and 20; never all three
+    >>> bill_ceiling(branch, Prices([1, 10, 20]).bind(3))  # 1 and 10, or 1 and 20; never all three
     21.0
     """
     return model.largest_bill(prices.bill, np.zeros(model.n_features, dtype=bool))
+
+
+def match_problems(
+    schema: Schema,
+    prices: BoundPrices,
+    classes: NDArray[Any] | None,
+    decision: Decision | None,
+) -> Iterator[str]:
+    """Yield what keeps these from being the schema, prices, classes and decision of one model."""
+    d, n_classes = len(schema), 0 if classes is None else len(classes)
+    if len(prices.own) != d:
+        yield f"there are {len(prices.own)} prices for {d} columns"
+    elif prices.names is not None and prices.names != schema.names:
+        yield "the prices are bound to other columns than those of the schema"
+    if decision is not None and decision.n_classes != n_classes:
+        yield f"the decision is for {decision.n_classes} classes, the model has {n_classes}"
 
 
 def read_classes(classes: ArrayLike) -> NDArray[Any]:
@@ -294,6 +317,8 @@ def read_classes(classes: ArrayLike) -> NDArray[Any]:
     array(['no', 'yes'], dtype='<U3')
     """
     array = np.asarray(classes)
+    if array.size > MAX_OUTPUTS:
+        raise DataError(f"classes: there are {array.size}, a model has at most {MAX_OUTPUTS}")
     labels = array.tolist()
     kind = _label_type(labels) if array.ndim == 1 else None
     if kind is None or len(set(labels)) < len(labels):
@@ -322,6 +347,8 @@ def build_classes(plain: Mapping[str, Any] | None) -> NDArray[Any] | None:
     if plain.keys() != {"type", "labels"} or not isinstance(plain["labels"], list):
         raise BundleError("the classes must have a type and a list of labels")
     labels = plain["labels"]
+    if len(labels) > MAX_OUTPUTS:
+        raise BundleError(f"there are {len(labels)} classes, a model has at most {MAX_OUTPUTS}")
     kind = _label_type(labels)
     if kind is None or kind != plain["type"] or len(set(labels)) < len(labels):
         raise BundleError("the classes must be distinct labels of the stated type")
@@ -334,6 +361,12 @@ def _label_type(labels: list[Any]) -> str | None:
     kind = kinds.pop() if len(kinds) == 1 else None
     if kind == "int" and not all(-(2**63) <= label < 2**63 for label in labels):
         return None
-    if kind == "float" and not np.isfinite(labels).all():
+    if kind == "float" and not all(map(is_number, labels)):
         return None
+    if kind == "str":
+        # In the array all labels take as much room as the longest, and have no zeros at the end.
+        if len(labels) * max(map(len, labels)) > MAX_CHARACTERS:
+            return None
+        if not all(is_text(label, controls=True) and label[-1:] != "\0" for label in labels):
+            return None
     return kind if kind in LABEL_TYPES else None

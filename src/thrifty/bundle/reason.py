@@ -20,6 +20,7 @@ ENDS = {
     "not_worth_it": "no remaining feature is worth its price",
     "cap": "cap reached",
     "budget": "budget spent",
+    "deadline": "deadline reached",
     "source_failed": "a source failed",
     "stopped": "stopped by the caller",
 }

@@ -61,7 +61,8 @@ class Receipt:
     stopped : str or None
         Why the walk ended, as a code: ``"complete"``, ``"sure"``, ``"settled"`` and
         ``"not_worth_it"`` if the model asks for nothing more; ``"cap"``, ``"budget"``,
-        ``"source_failed"`` and ``"stopped"`` if it was stopped. None if it has not ended.
+        ``"deadline"``, ``"source_failed"`` and ``"stopped"`` if it was stopped. None if it has not
+        ended.
     unread : tuple of str or int
         Features whose values were passed but not used; they are not charged.
     reason : str
@@ -144,7 +145,9 @@ class Receipt:
     def __str__(self) -> str:
         lines = []
         for purchase in self.purchases:
-            what = f"{purchase.feature} = {reprlib.repr(plain_value(purchase.value))}"
+            value = plain_value(purchase.value)
+            what = f"{purchase.feature} = {'missing' if value is None else reprlib.repr(value)}"
+            what = str(purchase.feature) if purchase.why == "skipped" else what
             why: str = "" if purchase.why == "asked" else purchase.why
             lines.append((what, money(purchase.price), why))
         if self.evaluation:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import reprlib
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,9 +27,9 @@ from thrifty.bundle.columns import (
     Column,
     Label,
     check_finite,
+    each_column,
     has_inexact,
     has_values,
-    is_label,
     is_missing,
     join_rare,
     learn_categories,
@@ -40,6 +40,7 @@ from thrifty.bundle.columns import (
 )
 from thrifty.bundle.tables import Table, stack
 from thrifty.errors import BundleError, DataError, did_you_mean, raise_all
+from thrifty.untrusted import is_list, is_number, is_text, shown
 
 __all__ = ["Schema"]
 
@@ -130,7 +131,7 @@ class Schema:
             return Column(names[j], kept, other)
 
         if block is None or has_inexact(block) or not has_values(block):
-            columns = _each_column(names, learn_column)
+            columns = each_column(names, learn_column)
         else:
             columns = [Column(name) for name in names]
         for message in joined:
@@ -205,10 +206,11 @@ class Schema:
             )
         if read.block is not None and self._all_numbers and not self.calls:
             dtype = np.float32 if read.block.dtype == np.float32 else np.float64
-            X = np.ascontiguousarray(read.block, dtype=dtype)
-            X = X if self.is_in_table_order else X[:, np.argsort(self.table_order)]
+            in_order = self.is_in_table_order
+            block = read.block if in_order else read.block[:, np.argsort(self.table_order)]
+            X = np.ascontiguousarray(block, dtype=dtype)
             if np.isinf(X).any():
-                _each_column(self.names, lambda j: check_finite(X[:, j]))
+                each_column(self.names, lambda j: check_finite(X[:, j]))
             return X
         given: dict[Any, Any] = dict(zip(names or expected, read.columns, strict=True))
         unknown: Unknown = {}
@@ -223,13 +225,13 @@ class Schema:
             return self._encode_column(j, given[name], unknown)
 
         try:
-            X = stack(_each_column(self.names, encode_column), read.rows)
+            X = stack(each_column(self.names, encode_column), read.rows)
             failed = bool(np.isinf(X).any())
         except DataError:
             failed = True
         if failed:
             # Slow: look for infinite values in each column as well, and report everything.
-            columns = _each_column(self.names, lambda j: check_finite(encode_column(j)))
+            columns = each_column(self.names, lambda j: check_finite(encode_column(j)))
             X = stack(columns, read.rows)
         self._warn(unknown)
         return X
@@ -328,7 +330,7 @@ class Schema:
                 unknown[j] = tuple(old[code] for code in lost[np.argsort(first)])
             return new_code[codes]
 
-        out = stack(_each_column(self.names, recode_column), len(X))
+        out = stack(each_column(self.names, recode_column), len(X))
         self._warn(unknown)
         return out
 
@@ -409,28 +411,29 @@ class Schema:
         if not isinstance(named, bool) or not isinstance(listed, list) or not listed:
             raise BundleError("the schema must say if it is named, and list at least one column")
         columns = []
-        for entry in listed:
+        for j, entry in enumerate(listed):
             known = {"name", "categories"}
             if not isinstance(entry, dict) or entry.keys() - {"call", "other"} != known:
                 raise BundleError("a column of the schema must have a name and categories")
-            name, labels = entry["name"], entry["categories"]
+            name, labels, other = entry["name"], entry["categories"], entry.get("other")
+            if named and not is_text(name, controls=True):
+                raise BundleError(f"column {j} of the schema has {shown(name)} as name, not text")
+            if not named and (type(name) is not int or name != j):
+                raise BundleError("the columns of a schema without names must be 0, 1, 2, ...")
             if entry.get("call", True) is not True or ("call" in entry and labels is not None):
-                raise BundleError(f"column {name!r} must say 'call': true, or nothing about it")
+                raise BundleError(f"column {shown(name)} must say 'call': true, or nothing")
             if labels is not None:
-                if not isinstance(labels, list) or not 1 <= len(labels) <= MAX_CATEGORIES:
-                    raise BundleError(f"column {name!r} must have 1 to {MAX_CATEGORIES} categories")
-                if not all(map(is_label, labels)) or len(set(labels)) < len(labels):
-                    raise BundleError(f"the categories of column {name!r} are not distinct labels")
-            other = entry.get("other")
-            if "other" in entry and (labels is None or not is_label(other) or other not in labels):
-                raise BundleError(f"'other' of column {name!r} is not one of its categories")
+                if not is_list(labels, _is_category, 1, MAX_CATEGORIES):
+                    raise BundleError(
+                        f"column {shown(name)} must have 1 to {MAX_CATEGORIES} categories"
+                    )
+                if len(set(labels)) < len(labels):
+                    raise BundleError(f"column {shown(name)} has a category twice")
+            is_listed = labels is not None and _is_category(other) and other in labels
+            if "other" in entry and not is_listed:
+                raise BundleError(f"'other' of column {shown(name)} is not one of its categories")
             columns.append(Column(name, labels and tuple(labels), other, "call" in entry))
-        names = [column.name for column in columns]
-        if not named and names != list(range(len(names))):
-            raise BundleError("the columns of a schema without names must be 0, 1, 2, ...")
-        if named and not all(isinstance(name, str) for name in names):
-            raise BundleError("the columns of a named schema must have text as names")
-        if len(set(names)) < len(names):
+        if len({column.name for column in columns}) < len(columns):
             raise BundleError("the schema lists a column twice")
         if "order" in plain:
             order = plain["order"]
@@ -487,13 +490,6 @@ class Schema:
             warnings.warn(message, UserWarning, stacklevel=3)
 
 
-def _each_column(names: Iterable[str | int], act: Callable[[int], Any]) -> list[Any]:
-    """Return `act(j)` for every column; raise the problems of all columns together."""
-    results, problems = [], []
-    for j, name in enumerate(names):
-        try:
-            results.append(act(j))
-        except DataError as error:
-            problems.append(f"column {name!r} {error}")
-    raise_all(DataError, "table", problems)
-    return results
+def _is_category(label: Any) -> bool:
+    """Return whether a value of a model file is a label."""
+    return type(label) is bool or is_number(label) or is_text(label, controls=True)

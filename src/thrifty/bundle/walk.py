@@ -7,8 +7,8 @@ dictionaries; names, answers, reasons and receipts are computed when they are re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +16,40 @@ from numpy.typing import NDArray
 from thrifty.bundle.latency import Quotes, next_round, walk_rounds
 from thrifty.bundle.reason import ENDS, Reason, explain
 from thrifty.bundle.receipt import Purchase, Receipt, Why
-from thrifty.costs.money import as_float, money
+from thrifty.costs.money import money
 from thrifty.errors import DataError, raise_all
 from thrifty.model.motive import Motive
 
 if TYPE_CHECKING:
     from thrifty.bundle.predictor import Predictor
 
-__all__ = ["NamedWalk"]
+__all__ = ["NamedWalk", "Standing"]
 
 # Why a caller may stop a walk.
-STOPS = ("stopped", "cap", "budget", "source_failed")
+STOPS = ("stopped", "cap", "budget", "deadline", "source_failed")
 # The value of a column that stands for a call of a model in the file: one call.
 CALLED = 1
+
+
+class Standing(NamedTuple):
+    """Where a walk stands.
+
+    Parameters
+    ----------
+    best : label or float
+        The best answer so far.
+    probability : float or None
+        Its probability; None for a model that predicts values.
+    scores : array
+        Class probabilities, or one value.
+    bill : float
+        What the values read so far cost, with the evaluations made.
+    """
+
+    best: Any
+    probability: float | None
+    scores: NDArray[np.float64]
+    bill: float
 
 
 class NamedWalk:
@@ -42,6 +63,8 @@ class NamedWalk:
     cap : float, optional
         Calls that the predictor makes itself are made only if the bill stays within the cap;
         otherwise the walk stops there.
+    allows : function of a walk and a list of features, optional
+        Whether the cap allows a call; by default, if the bill stays within it.
 
     Notes
     -----
@@ -84,12 +107,11 @@ class NamedWalk:
         predictor: Predictor,
         known: Mapping[Any, Any] | None = None,
         cap: float | None = None,
+        allows: Callable[[NamedWalk, list[str | int]], bool] | None = None,
     ) -> None:
         self._predictor = predictor
-        limit = as_float(cap)
-        if cap is not None and not (isinstance(limit, float) and limit >= 0):
-            raise DataError(f"cap: {cap!r} is not a number of 0 or more")
         self._cap, self._caller = cap, predictor.caller
+        self._allows = allows or (lambda walk, names: walk.largest_bill(names) <= (cap or 0.0))
         self._schema = predictor.schema
         self._calls = self._schema.calls  # columns that are bought by calls made from here
         if self._caller is not None:
@@ -136,7 +158,7 @@ class NamedWalk:
         """Whether the model can do nothing with a part of what it waits for."""
         return len(self._walk.motive.features) > 1
 
-    def along(self, features: Collection[str | int]) -> tuple[str | int, ...]:
+    def bought_with(self, features: Collection[str | int]) -> tuple[str | int, ...]:
         """Return these features and all that has to be bought for them."""
         wanted = frozenset(self._schema.index(feature) for feature in features)
         if self._prices.structure is not None:
@@ -187,7 +209,7 @@ class NamedWalk:
         ----------
         reason : str, optional
             Why, in words; by default what the code means.
-        code : {"stopped", "cap", "budget", "source_failed"}
+        code : {"stopped", "cap", "budget", "deadline", "source_failed"}
             Why, as `Receipt.stopped` says it.
         """
         if code not in STOPS:
@@ -222,6 +244,19 @@ class NamedWalk:
         """Probability of the best answer so far; None for a model that predicts values."""
         scores = self._walk.scores
         return None if self._labels is None else float(scores[self._place(scores)])
+
+    @property
+    def standing(self) -> Standing:
+        """The best answer so far, its probability and scores, and the bill, read at once.
+
+        It costs a third of reading them one by one, which matters to a server.
+        """
+        scores = self._walk.scores
+        bill = self._bill(self._paid.intersection(self._walk.touched) - self._late)
+        if self._labels is None:
+            return Standing(float(scores[0]), None, scores, bill)
+        place = self._place(scores)
+        return Standing(self._labels[place], float(scores[place]), scores, bill)
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -272,15 +307,21 @@ class NamedWalk:
         All values passed so far count, and the evaluations: the most that the values can lead to.
         """
         new = [self._schema.index(feature) for feature in features]
-        evaluations: int | None = self._walk.evaluations
-        if self._prices.evaluation:
-            evaluations = self._walk.evaluations_after(new)
-            if evaluations is None:
-                evaluations = self._predictor.model.most_evaluations
+        evaluations = self._most_evaluations(new)
         bought = frozenset([*self._paid, *new])
         if self._prices.structure is not None:
             bought |= self._prices.structure.closure(bought, self._free)
-        return self._bill(bought, evaluations, along=False)
+        return self._bill(bought, evaluations, with_required=False)
+
+    def largest_evaluation(self, features: Collection[str | int] = ()) -> float:
+        """Return the most that evaluations cost once these features are told or skipped."""
+        new = [self._schema.index(feature) for feature in features]
+        return self._prices.evaluation * self._most_evaluations(new)
+
+    @property
+    def evaluation(self) -> float:
+        """Price of the evaluations made so far."""
+        return self._prices.evaluation * self._walk.evaluations
 
     @property
     def told(self) -> dict[str | int, Any]:
@@ -316,7 +357,7 @@ class NamedWalk:
         return Receipt(
             purchases=tuple(purchases),
             evaluation=self._prices.evaluation * evaluations,
-            total=self._bill(bought, evaluations, along=False),
+            total=self._bill(bought, evaluations, with_required=False),
             unit=self._prices.unit,
             stopped=code,
             unread=tuple(self._by_name(self._paid.difference(used))),
@@ -351,16 +392,16 @@ class NamedWalk:
         paid = self._paid - self._late
         for j in touched:
             if j in paid and structure is not None:
-                along = structure.in_order(structure.closure([j], self._free), touched)
-                fresh = (k for k in along if k in paid and k not in found)
+                ordered = structure.in_order(structure.closure([j], self._free), touched)
+                fresh = (k for k in ordered if k in paid and k not in found)
                 found |= {k: "asked" if k in touched else "required" for k in fresh}
             elif j in self._free:
                 found[j] = "skipped" if j in self._skipped else "known"
             else:
                 found[j] = "asked"
         if structure is not None:  # bought already for what is wanted now
-            along = structure.in_order(structure.closure(self._walk.asks, self._free))
-            found |= {k: "required" for k in along if k in paid and k not in found}
+            ordered = structure.in_order(structure.closure(self._walk.asks, self._free))
+            found |= {k: "required" for k in ordered if k in paid and k not in found}
         return found
 
     def __repr__(self) -> str:
@@ -403,7 +444,7 @@ class NamedWalk:
         """Buy the calls that the model asks for now, as far as they can be made from here."""
         while self._calls and (wanted := self._walk.asks) and self._calls.issuperset(wanted):
             names = [self._schema.names[j] for j in wanted]
-            if self._cap is not None and self.largest_bill(names) > self._cap:
+            if self._cap is not None and not self._allows(self, names):
                 self.stop(f"cap of {money(self._cap, self._prices.unit)} reached", code="cap")
                 return
             values: dict[int, Any] = dict.fromkeys(wanted, CALLED)
@@ -437,16 +478,21 @@ class NamedWalk:
         return total
 
     def _bill(
-        self, features: Collection[int], evaluations: int | None = None, along: bool = True
+        self, features: Collection[int], evaluations: int | None = None, with_required: bool = True
     ) -> float:
         """Return the bill of some features; by default with the evaluations made so far.
 
         What they require is charged, too, unless it is among them already.
         """
-        used = np.zeros((1, len(self._schema)), dtype=bool)
-        used[0, list(features)] = True
         n = self._walk.evaluations if evaluations is None else evaluations
-        return float(self._prices.bill(used, n, along=along)[0])
+        return self._prices.total(features, n, with_required=with_required)
+
+    def _most_evaluations(self, features: Collection[int]) -> int:
+        """Return the most evaluations made once these features have a value."""
+        if not self._prices.evaluation:
+            return self._walk.evaluations
+        most = self._walk.evaluations_after(features)
+        return self._predictor.model.most_evaluations if most is None else most
 
     def _by_name(self, indices: Any) -> dict[str | int, Any]:
         """Return raw values by name, in the order in which they arrived."""

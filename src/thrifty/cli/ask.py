@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from thrifty.cli.calls import CALL, connect_model
-from thrifty.cli.console import show_json
+from thrifty.cli.console import echo, show_json, show_text
 from thrifty.cli.options import FILE
 from thrifty.errors import DataError, SourceError
+from thrifty.untrusted import escaped
 
 if TYPE_CHECKING:
     from thrifty.bundle import Reason
@@ -52,29 +53,33 @@ def ask(model: Path, known: tuple[str, ...], call: str | None, as_json: bool) ->
     predictor = connect_model(load(model), call)
     unit = predictor.prices.unit
     interview = Interview(predictor, known)
-    click.echo("Type a value, ? if it is missing, or help.", err=as_json)
+    echo("Type a value, ? if it is missing, or help.", err=as_json)
     explained: tuple[str | int, ...] = ()
+    _show_remarks(interview, 0, as_json)
     while question := interview.question:
         spent = money(interview.receipt.total, unit)
-        click.echo(f"  best so far: {format_prediction(interview)}; spent {spent}", err=as_json)
+        best = f"best so far: {format_prediction(interview)}; spent {spent}"
+        show_text(best, "  ", err=as_json)
         why = interview.why
         if why is not None and question.feature not in explained:
             explained = why.features
-            click.echo(f"  why: {format_reason(why, unit)}", err=as_json)
-        click.echo(f"{format_question(question, unit)}\n> ", nl=False, err=as_json)
+            show_text(f"why: {format_reason(why, unit)}", "  ", err=as_json)
+        echo(f"{format_question(question, unit)}\n> ", nl=False, err=as_json)
         line = sys.stdin.readline()
         if not line:
-            click.echo(err=as_json)
+            echo(err=as_json)
             raise SourceError(
                 f"feature {question.feature!r}: the input ended too early; "
                 "'stop' stops with the best prediction so far"
             )
         if not sys.stdin.isatty():
-            click.echo(line.rstrip("\n"), err=as_json)  # a transcript reads like a session
+            echo(line.rstrip("\n"), err=as_json)  # a transcript reads like a session
+        count = len(interview.remarks)
         try:
             _execute(interview, line.strip(), unit, as_json)
         except DataError as error:
-            click.echo(f"  {error}", err=True)  # and the question is repeated
+            echo(f"  {error}", err=True)  # and the question is repeated
+        _show_remarks(interview, count, as_json)
     if as_json:
         show_json(
             {
@@ -82,22 +87,29 @@ def ask(model: Path, known: tuple[str, ...], call: str | None, as_json: bool) ->
                 "probability": interview.probability,
                 "interval": interview.interval,
                 "receipt": interview.receipt.to_dict(),
+                "remarks": list(interview.remarks),
             }
         )
     else:
-        click.echo(f"prediction: {format_prediction(interview)}\n{interview.receipt}")
+        echo(f"prediction: {format_prediction(interview)}\n{interview.receipt}")
+
+
+def _show_remarks(interview: Interview, count: int, err: bool) -> None:
+    """Print the remarks after the first `count`."""
+    for remark in interview.remarks[count:]:
+        show_text(f"note: {remark}", "  ", err=err)
 
 
 def _execute(interview: Interview, line: str, unit: str, err: bool) -> None:
     """Execute one line of input: a command, or a value that the interview takes."""
     word, _, rest = line.partition(" ")
     if line in ("", "help"):
-        click.echo(HELP, err=err)
+        echo(HELP, err=err)
     elif line == "others":
         for question in interview.others:
-            click.echo(format_question(question, unit), err=err)
+            echo(format_question(question, unit), err=err)
         if not interview.others:
-            click.echo("  no other feature is requested now", err=err)
+            echo("  no other feature is requested now", err=err)
     elif line == "skip":
         interview.skip()
     elif line == "stop":
@@ -113,7 +125,7 @@ def format_question(question: Question, unit: str) -> str:
     from thrifty.costs.money import money
 
     labels = f" ({', '.join(map(str, question.labels))})" if question.labels else ""
-    return f"{question.feature}{labels}, {money(question.price, unit)}"
+    return escaped(f"{question.feature}{labels}, {money(question.price, unit)}")
 
 
 def format_reason(why: Reason, unit: str) -> str:
@@ -121,14 +133,14 @@ def format_reason(why: Reason, unit: str) -> str:
     from thrifty.costs.money import money
 
     if len(why.features) == 1:
-        return why.text
+        return escaped(why.text)
     together = ", ".join(map(str, why.features))
-    return f"{together} together ({money(why.price, unit)}): {why.text}"
+    return escaped(f"{together} together ({money(why.price, unit)}): {why.text}")
 
 
 def format_prediction(interview: Interview) -> str:
     """Format the best prediction so far, with its probability and interval if there are any."""
-    best, digits, details = f"{interview.best}", ".2f", []
+    best, digits, details = escaped(f"{interview.best}"), ".2f", []
     if interview.probability is None:
         best, digits = f"{interview.best:.6g}", ".6g"
     else:

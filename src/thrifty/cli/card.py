@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from thrifty.cli.console import show_text
 from thrifty.cli.options import OutputFile
-from thrifty.errors import DataError, did_you_mean, raise_all
 
-__all__ = ["BY", "CARD", "add_card_facts", "read_groups", "render_card", "show_groups"]
+__all__ = ["BY", "CARD", "add_card_facts", "render_card", "show_groups"]
 
 SUFFIXES = {".md": False, ".html": True}
 
@@ -32,37 +31,10 @@ BY = click.option(
 )  # fmt: skip
 
 
-def read_groups(path: Path, by: Sequence[str], kept: Any = None) -> dict[str, Any]:
-    """Read the columns to compare groups by; of some rows only if it says which are kept.
-
-    Raises
-    ------
-    DataError
-        If a column does not exist, or has too many values.
-    """
-    if not by:
-        return {}
-    from thrifty.cli.tables import read_table
-    from thrifty.report.fairness import group_rows
-
-    frame, problems = read_table(path), []
-    for name in dict.fromkeys(by):
-        if name not in frame.columns:
-            problems.append(f"there is no column {name!r}{did_you_mean(name, frame.columns)}")
-            continue
-        try:
-            group_rows(frame[name], name)
-        except DataError as error:
-            problems.append(str(error))
-    raise_all(DataError, f"{path}, --by", problems)
-    rows = slice(None) if kept is None else kept
-    return {name: frame[name].to_numpy()[rows] for name in dict.fromkeys(by)}
-
-
 def add_card_facts(
     facts: dict[str, Any], predictor: Any, sets: dict[str, Any], groups: dict[str, Any]
 ) -> None:
-    """Add to the facts what a card needs; the values of `groups` are those of the whole table."""
+    """Add to the facts what a card needs; the values of `groups` are those of all rows."""
     from thrifty.report import card_facts
 
     test = sets["test"]
@@ -84,4 +56,4 @@ def show_groups(facts: dict[str, Any]) -> None:
     for entry in facts.get("by", []):
         nothing = [f"By {entry['column']}: no difference beyond noise."]
         for sentence in entry["differences"] or nothing:
-            click.echo(sentence)
+            show_text(sentence)

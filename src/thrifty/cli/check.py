@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from thrifty.cli.console import show_json, show_settings, show_table
+from thrifty.cli.console import echo, show_json, show_settings, show_table
 from thrifty.cli.fit_progress import step
 from thrifty.cli.options import (
     JSON,
@@ -64,13 +64,13 @@ def check(options: TrainingOptions, budget: float | None, cap: float | None, as_
     from thrifty.costs.money import money
 
     show_settings(plan)
-    click.echo(f"metric: {plan['metric']}")
+    echo(f"metric: {plan['metric']}")
     for name, amount in (("budget", budget), ("cap", cap)):
         if amount is not None:
             share = f", {100 * amount / prices.full:.3g}% of the full price" if prices.full else ""
-            click.echo(f"{name}: {money(amount, prices.unit)}{share}")
+            echo(f"{name}: {money(amount, prices.unit)}{share}")
     show_table(["learner", "time"], [[name, format_duration(t)] for name, t in seconds.items()])
-    click.echo(f"{format_duration(sum(seconds.values()))} in total; nothing was written")
+    echo(f"{format_duration(sum(seconds.values()))} in total; nothing was written")
 
 
 def format_duration(seconds: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -11,7 +12,10 @@ from typing import Any
 
 import click
 
+from thrifty.untrusted import escaped
+
 __all__ = [
+    "echo",
     "in_lines",
     "progress",
     "show_fit",
@@ -20,6 +24,7 @@ __all__ = [
     "show_results",
     "show_settings",
     "show_table",
+    "show_text",
 ]
 
 
@@ -30,6 +35,27 @@ def progress(message: str) -> AbstractContextManager[Any]:
     from rich.console import Console
 
     return Console(stderr=True).status(message)
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print text for people: what a terminal would act on instead of showing it is escaped.
+
+    Names, labels and units come from files, which may come from anyone. Line breaks are kept.
+    """
+    click.echo(escaped(text, keep="\n"), err=err, nl=nl)
+
+
+def show_text(text: str, indent: str = "", err: bool = False, bold: bool = False) -> None:
+    """Print a sentence; on a terminal, lines are broken between words, and continued indented."""
+    stream = sys.stderr if err else sys.stdout
+    if stream.isatty():
+        width = shutil.get_terminal_size().columns
+        text = textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent,
+                             break_long_words=False, break_on_hyphens=False)  # fmt: skip
+    else:
+        text = indent + text
+    text = escaped(text, keep="\n")
+    click.echo(click.style(text, bold=True) if bold else text, err=err)
 
 
 def show_json(value: Any) -> None:
@@ -45,12 +71,13 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], left: int 
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for i, column in enumerate(columns):
+        title = escaped(column, keep="\n")
         if i < left:
-            table.add_column(column, overflow="fold")
+            table.add_column(title, overflow="fold")
         else:
-            table.add_column(column, justify="right", no_wrap=True)
+            table.add_column(title, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(escaped, row))
     # Names of features are the user's: brackets in them are not markup.
     Console(markup=False, emoji=False, highlight=False).print(table)
 
@@ -74,7 +101,7 @@ def show_settings(settings: dict[str, Any]) -> None:
     rows, inferred = settings["rows"], " (inferred)" if settings["inferred"] else ""
     # In a cross-fit, validation rows are training rows.
     validation = "" if settings["cross_fitted"] else f"{rows['validation']} validation rows, "
-    click.echo(
+    show_text(
         f"{settings['task']}{inferred}: {settings['features']} features, "
         f"{money(settings['full'], settings['unit'])} for all; {rows['train']} training rows, "
         f"{validation}{rows['test']} test rows"
@@ -125,32 +152,35 @@ def show_fit(facts: dict[str, Any]) -> None:
     settings, chosen = facts["settings"], facts["chosen"]
     metric, unit = settings["metric"], settings["unit"]
     for remark in facts["remarks"]:
-        click.echo(remark)
+        show_text(remark)
     show_settings(settings)
-    click.echo("Test set, with 95% intervals; baselines are trained without prices:")
+    echo("Test set, with 95% intervals; baselines are trained without prices:")
     show_results(facts)
-    click.echo("Pareto frontier on the validation set (* chosen):")
+    echo("Pareto frontier on the validation set (* chosen):")
     show_frontier([point for point in facts["frontier"] if not point["dominated"]], metric, unit)
-    if any(point["chosen"] and point["dominated"] for point in facts["frontier"]):
+    hidden = [point for point in facts["frontier"] if point["dominated"]]
+    if hidden:
         point = chosen["validation"]
         why = "better than all cheaper ones, judged by labels and probabilities together"
         if settings["quality"] is not None:
             why = "the cheapest of those shown to be good enough"
         elif facts["total"] is not None:
             why = "the one with the lowest total cost of features and errors"
-        click.echo(
+        elif hidden[0]["tied"]:
+            why = "ahead of all cheaper ones by less than the digits show"
+        show_text(
             f"The chosen model is not on it, but {why}: {chosen['learner']}, mean bill "
             f"{format_mean(point['bill'], unit)}, {metric} "
             f"{format_quality(metric, point['quality'])}"
         )
     for result in facts["learners"]:
         if result["outcome"] != "ran":
-            click.echo(f"{result['learner']} did not run: {result['outcome']}")
-    click.echo(f"On the test set: {facts['comparison']}")
+            echo(f"{result['learner']} did not run: {result['outcome']}")
+    show_text(f"On the test set: {facts['comparison']}")
     if facts["total"] is not None:
-        click.echo(total_words(facts["total"], unit))
+        show_text(total_words(facts["total"], unit))
     for sentence in spending_sentences(facts):
-        click.echo(sentence)
+        show_text(sentence)
 
 
 def show_results(facts: dict[str, Any]) -> None:

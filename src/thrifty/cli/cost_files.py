@@ -110,7 +110,7 @@ def _read_toml(text: str, problems: list[str]) -> list[tuple[str, str, str, Any]
     """Return place, true class, predicted class and cost of each entry."""
     try:
         file = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers and nesting without end
         problems.append(str(error))
         return []
     tables = file.get("costs")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["to_safe_csv"]
+__all__ = ["safe_csv_parts", "to_safe_csv"]
 
 # A spreadsheet takes a cell that starts with one of these for a formula, which may do anything.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
+# Rows that are turned into text at a time.
+PART_ROWS = 50_000
 
 
 def to_safe_csv(frame: DataFrame) -> str:
@@ -27,12 +30,18 @@ def to_safe_csv(frame: DataFrame) -> str:
     '=1+1,-0.5
     -7,2.0
     """
-    safe = frame.copy()
-    for name in safe.columns:
-        if safe[name].dtype.kind not in "biuf":
-            safe[name] = safe[name].map(_safe_cell)
-    safe.columns = [_safe_cell(name) for name in safe.columns]
-    return str(safe.to_csv(index=False))
+    return "".join(safe_csv_parts(frame))
+
+
+def safe_csv_parts(frame: DataFrame) -> Iterator[str]:
+    """Yield the text of `to_safe_csv` in parts, so that a long table needs little memory."""
+    for start in range(0, max(len(frame), 1), PART_ROWS):
+        safe = frame.iloc[start : start + PART_ROWS].copy()
+        for name in safe.columns:
+            if safe[name].dtype.kind not in "biuf":
+                safe[name] = safe[name].map(_safe_cell)
+        safe.columns = [_safe_cell(name) for name in safe.columns]
+        yield str(safe.to_csv(index=False, header=start == 0))
 
 
 def _safe_cell(cell: Any) -> Any:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thrifty.cli.console import show_frontier, show_json
+from thrifty.cli.console import echo, show_frontier, show_json
 from thrifty.cli.csv_output import to_safe_csv
 from thrifty.cli.fit_progress import learner_progress
 from thrifty.cli.options import (
     JSON,
+    RESUME,
     OutputFile,
     TrainingOptions,
     check_outputs,
@@ -36,8 +37,7 @@ DOTS_PER_INCH = 150
 @training_options
 @click.option("-o", "--output", required=True, type=OutputFile(),
               help="File to write: all points as .csv, or a plot as .svg or .png.")  # fmt: skip
-@click.option("--resume", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
-              help="Save finished curves here, and continue from those that exist.")  # fmt: skip
+@RESUME
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N",
               help="Number of learners to train in parallel.")  # fmt: skip
 @JSON
@@ -80,14 +80,14 @@ def curve(
         return
     from thrifty.costs.money import money
 
-    click.echo(
+    echo(
         f"{traced.task}: {data.table.n_features} features, "
         f"{money(traced.full, traced.unit)} for all; "
         f"evaluated on {facts['rows']} validation rows"
     )
     frontier = [point for point in facts["points"] if point["frontier"]]
     show_frontier(frontier, traced.scoring, traced.unit)
-    click.echo(f"{'points' if suffix == '.csv' else 'plot'}: {output}")
+    echo(f"{'points' if suffix == '.csv' else 'plot'}: {output}")
 
 
 def _facts(traced: Curve) -> dict[str, Any]:

@@ -10,6 +10,9 @@ from typing import Any
 
 import click
 
+from thrifty.cli.console import show_text
+from thrifty.files import make_folder, write_whole
+
 __all__ = ["demo"]
 
 BUDGET = 30
@@ -30,12 +33,13 @@ def demo(output: Path) -> None:
     clinic has 30 per patient. Runs the commands that you would run: check, fit, curve, predict and
     ask. All files are written to a folder, so that you can go on from there.
     """
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     click.echo(
-        "Does a patient have heart disease? Questions cost CAD 1, a blood test 5 to 10, a scan\n"
-        "about 100; all 13 features together CAD 323.97. A clinic can spend CAD 30 per patient on\n"
-        "average. Data: Heart Disease, UCI Machine Learning Repository (CC BY 4.0), 920 patients.\n"
-        "Prices: Ontario fees, as published by Turney (1995).\n"
+        "Does a patient have heart disease? Questions cost CAD 1, a blood test 5 to 10,\n"
+        "a scan about 100; all 13 features together CAD 323.97. A clinic can spend\n"
+        "CAD 30 per patient on average. Data: Heart Disease, UCI Machine Learning\n"
+        "Repository (CC BY 4.0), 920 patients. Prices: Ontario fees, as published by\n"
+        "Turney (1995).\n"
     )
     new = _write_tables(output)
     table, model = output / "heart.csv", output / "model.thrifty"
@@ -67,7 +71,6 @@ def _write_tables(folder: Path) -> Any:
     import pandas as pd
 
     from thrifty.data import heart_files
-    from thrifty.files import write_whole
 
     files = heart_files()
     whole = pd.read_csv(io.StringIO(files["heart.csv"]), dtype=object)  # cells stay as they are
@@ -85,7 +88,8 @@ def _run(why: str, *arguments: object, typed: str = "") -> None:
     from thrifty.cli.group import main
 
     words = [str(argument) for argument in arguments]
-    click.secho(f"{why}\n$ thrifty {shlex.join(words)}", bold=True)
+    show_text(why, bold=True)
+    click.secho(f"$ thrifty {shlex.join(words)}", bold=True)
     stdin, sys.stdin = sys.stdin, io.StringIO(typed)
     try:
         code = main.main(words, prog_name="thrifty", standalone_mode=False)

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from thrifty.cli.card import BY, CARD, add_card_facts, read_groups, render_card, show_groups
-from thrifty.cli.console import show_fit, show_json
+from thrifty.cli.card import BY, CARD, add_card_facts, render_card, show_groups
+from thrifty.cli.console import echo, show_fit, show_json
 from thrifty.cli.fit_progress import learner_progress
 from thrifty.cli.options import (
     FILE,
     JSON,
     OUTPUT_MODEL,
+    RESUME,
     OutputFile,
     TrainingOptions,
     amounts,
@@ -53,6 +54,7 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
               help="What errors cost, in the unit of the prices: a CSV file with the columns "
               "true,predicted,cost, or a TOML file. Then the total cost of features and errors "
               "is minimized, and --budget is optional.")  # fmt: skip
+@RESUME
 @OUTPUT_MODEL
 @click.option("--report", type=OutputFile(), help="HTML report to write.")
 @CARD
@@ -68,6 +70,7 @@ def fit(
     time_limit: float | None,
     weight_column: str | None,
     costs: Path | None,
+    resume: Path | None,
     output: Path,
     report: Path | None,
     card: Path | None,
@@ -82,10 +85,9 @@ def fit(
     """
     safety = _read_confidence(budget, quality, costs, confidence, no_confidence)
     check_outputs([output, report, card], [options.table, options.prices, costs])
-    data = read_training_data(options, weight_column, costs)
+    data = read_training_data(options, weight_column, costs, by)
     unit = data.table.prices.unit
     budget, cap = name_main(budget, unit), name_main(cap, unit)
-    groups = read_groups(options.table, by, data.kept)
     for learner in data.learners.values():
         if len(data.learners) == 1 and "time_limit" in learner.get_params(deep=False):
             learner.set_params(time_limit=time_limit)  # it plans its work by it
@@ -97,7 +99,7 @@ def fit(
             data.table, None, task=options.task, groups=data.groups,
             target_quality=quality, random_state=options.seed, prices=data.prices, budget=budget,
             cap=cap, scoring=options.scoring, learners=data.learners, confidence=safety,
-            time_limit=time_limit,
+            time_limit=time_limit, resume=resume,
         )  # fmt: skip
         prices = options.prices
         goal = "at a target quality" if quality is not None else "at the lowest total cost"
@@ -113,7 +115,7 @@ def fit(
             sets = dict(zip(("training", "validation", "test"), found.sets.all, strict=True))
             if found.sets.cross_fitted:
                 del sets["validation"]  # these are training rows
-            add_card_facts(facts, found.predictor, sets, groups)
+            add_card_facts(facts, found.predictor, sets, data.by)
         html = render_page(facts) if report else ""  # before anything is written
         text = render_card(facts, card)
     found.predictor.save(output)
@@ -129,7 +131,7 @@ def fit(
     show_groups(facts)
     for what, path in {"model": output, "report": report, "card": card}.items():
         if path:
-            click.echo(f"{what}: {path}")
+            echo(f"{what}: {path}")
 
 
 def _read_confidence(

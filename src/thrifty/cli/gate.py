@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from thrifty.cli.calls import load_expensive
-from thrifty.cli.console import show_json, show_table
+from thrifty.cli.console import echo, show_json, show_table, show_text
 from thrifty.cli.fit_progress import step
 from thrifty.cli.options import (
     FILE,
@@ -17,8 +17,8 @@ from thrifty.cli.options import (
     PRICES,
     UNIT,
     check_outputs,
+    check_prices_and_columns,
     finite,
-    read_prices,
 )
 
 if TYPE_CHECKING:
@@ -84,13 +84,15 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
         if given["needs"]:
             raise click.UsageError("--need: a model file knows its columns; omit it.")
         expensive = load_expensive(path, "--expensive")
+    prices = check_prices_and_columns(
+        table, [target, *given["drop"]], given["prices"], given["unit"]
+    )
     with step("training the gate"):
         from thrifty.cli.tables import read_training_table
         from thrifty.frontier.fit_gate import fit_gate
         from thrifty.learn import Call, GatedClassifier
 
-        X, y, _, _ = read_training_table(table, target, None, None, given["drop"])
-        prices = read_prices(given["prices"], given["unit"]).without([target, *given["drop"]])
+        read = read_training_table(table, target, None, None, given["drop"])
         call = Call(given["name"], given["price"], given["needs"] or None, expensive,
                     timeout=given["timeout"])  # fmt: skip
         penalty = "auto" if given["penalty"] is None else given["penalty"]
@@ -99,14 +101,14 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
             family=given["family"], target=goals or None, prices=prices,
             random_state=given["seed"],
         )  # fmt: skip
-        found = fit_gate(X, y, model=model, random_state=given["seed"])
+        found = fit_gate(read.X, read.y, model=model, random_state=given["seed"])
     found.predictor.save(output)
     result = {"model": str(output), **_facts(found)}
     if as_json:
         show_json(result)
     else:
         _show(result)
-        click.echo(f"model: {output}")
+        echo(f"model: {output}")
 
 
 def _facts(found: GateFit) -> dict[str, Any]:
@@ -129,12 +131,11 @@ def _facts(found: GateFit) -> dict[str, Any]:
 
 def _show(result: dict[str, Any]) -> None:
     """Print whether the gate pays, and what each way to predict costs and gets right."""
-    from thrifty.report.words import format_mean
+    from thrifty.report.words import format_difference, format_interval, format_mean, format_quality
 
     def difference(of: dict[str, float]) -> str:
-        noise = ", no more than noise" if of["low"] <= 0 <= of["high"] else ""
-        interval = f"95% interval {of['low']:+.4f} to {of['high']:+.4f}{noise}"
-        return f"{of['mean']:+.4f} ({interval})"
+        noise = ", within noise" if of["low"] <= 0 <= of["high"] else ""
+        return format_difference("accuracy", of["mean"], (of["low"], of["high"])) + noise
 
     unit, full = result["unit"], result["all_sent"]["bill"]["mean"]
     saving = result["saving"]["mean"]
@@ -142,7 +143,7 @@ def _show(result: dict[str, Any]) -> None:
     amount += f" ({abs(saving) / full:.1%})" if full else ""
     saved = f"saves {amount} per example" if saving >= 0 else f"costs {amount} more per example"
     lost, gained = difference(result["accuracy_loss"]), difference(result["accuracy_gain"])
-    click.echo({
+    show_text({
         "pays": f"The gate {saved} compared with sending every row. Accuracy lost: {lost}.",
         "saves nothing": f"The gate does not pay: compared with sending every row it {saved}. Send "
         "every row, or try a smaller --share or --budget.",
@@ -151,7 +152,7 @@ def _show(result: dict[str, Any]) -> None:
         "cheap model suffices": "The gate does not pay: the cheap model alone costs less. Accuracy "
         f"gained by sending rows: {gained}.",
     }[result["verdict"]])  # fmt: skip
-    click.echo(f"Test set, {result['rows']['test']} rows, with 95% intervals:")
+    echo(f"Test set, {result['rows']['test']} rows, with 95% intervals:")
     names = {"gated": f"gate, {result['sent']:.1%} sent", "all_sent": "all sent",
              "none_sent": "none sent"}  # fmt: skip
     rows = []
@@ -159,14 +160,15 @@ def _show(result: dict[str, Any]) -> None:
         bill, accuracy = result[key]["bill"], result[key]["accuracy"]
         rows.append([
             name, format_mean(bill["mean"]),
-            f"{format_mean(max(bill['low'], 0.0))} to {format_mean(bill['high'])}",
-            f"{accuracy['mean']:.4f}", f"{accuracy['low']:.4f} to {accuracy['high']:.4f}",
+            f"[{format_mean(max(bill['low'], 0.0))}, {format_mean(bill['high'])}]",
+            format_quality("accuracy", accuracy["mean"]),
+            format_interval("accuracy", (accuracy["low"], accuracy["high"])),
         ])  # fmt: skip
     columns = [
         "",
         f"mean bill\n({unit})" if unit else "mean bill",
-        "interval",
+        "",
         "accuracy",
-        "interval",
+        "",
     ]
     show_table(columns, rows)

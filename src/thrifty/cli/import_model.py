@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from thrifty.cli.console import progress, show_json
+from thrifty.cli.console import echo, progress, show_json
 from thrifty.cli.options import (
     FILE,
     JSON,
@@ -77,6 +77,6 @@ def import_model(
         return
     labels = predictor.labels
     predicts = "values" if labels is None else ", ".join(map(str, labels))
-    click.echo(f"{source}: {n_trees} trees, predicts {predicts}")
-    click.echo(f"prices: {money(bound.full, bound.unit)} for all {n_features} features")
-    click.echo(f"model: {output}")
+    echo(f"{source}: {n_trees} trees, predicts {predicts}")
+    echo(f"prices: {money(bound.full, bound.unit)} for all {n_features} features")
+    echo(f"model: {output}")

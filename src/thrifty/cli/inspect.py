@@ -11,6 +11,7 @@ import click
 
 from thrifty.cli.console import show_json, show_table
 from thrifty.cli.options import FILE, JSON
+from thrifty.untrusted import escaped
 
 if TYPE_CHECKING:
     from thrifty.costs import BoundPrices
@@ -28,7 +29,8 @@ DIGEST = re.compile("[0-9a-f]{64}")
 def inspect(model: Path, as_json: bool) -> None:
     """Show what a model file contains.
 
-    Reads and checks the header; the model itself is not built. --json has all details.
+    Reads the header and checks it as loading does; the model itself is not built. --json has all
+    details.
     """
     from thrifty.bundle import Schema, describe
     from thrifty.costs import BoundPrices
@@ -99,30 +101,30 @@ def _show(contents: dict[str, Any]) -> None:
 
     features, classes, unit = contents["features"], contents["classes"], contents["unit"]
     numbers = sum(math.prod(entry["shape"]) for entry in contents["arrays"].values())
-    click.echo(
+    _echo(
         f"{contents['file']}: {contents['kind']}, {_size(contents['bytes'])} (format "
         f"{contents['format']}, {len(contents['arrays'])} arrays with {numbers:,} entries)"
     )
-    click.echo(f"predicts: {'values' if classes is None else _short(classes)}")
+    _echo(f"predicts: {'values' if classes is None else _short(classes)}")
     if "decision" in contents:
-        click.echo(f"costs of errors, by true and predicted class: {contents['decision']['costs']}")
+        _echo(f"costs of errors, by true and predicted class: {contents['decision']['costs']}")
     for name, value in {"knob": contents["knob"], **(contents["provenance"] or {})}.items():
-        if value is not None:
-            click.echo(f"{name}: {_short(value)}")
-    click.echo(f"prices: {money(contents['full'], unit)} for all {len(features)} features")
+        if value is not None and name != "ranges":  # these would be a wall of numbers
+            _echo(f"{name}: {_short(value)}")
+    _echo(f"prices: {money(contents['full'], unit)} for all {len(features)} features")
     if contents["evaluation"]:
-        click.echo(f"price of an evaluation: {money(contents['evaluation'], unit)}")
+        _echo(f"price of an evaluation: {money(contents['evaluation'], unit)}")
     for name, needed in contents.get("requires", {}).items():
-        click.echo(f"{name} requires {', '.join(map(str, needed))}")
+        _echo(f"{name} requires {', '.join(map(str, needed))}")
     for panel in contents.get("panels", ()):
-        click.echo(f"only sold together: {', '.join(map(str, panel))}")
+        _echo(f"only sold together: {', '.join(map(str, panel))}")
     if contents.get("delays"):
         delays = {
             name: duration(d, contents["delay_unit"]) for name, d in contents["delays"].items()
         }
-        click.echo(f"delays: {_short(delays)}")
+        _echo(f"delays: {_short(delays)}")
     for name, amounts in contents.get("currencies", {}).items():
-        click.echo(f"also: {money(amounts['full'], name)} for all features")
+        _echo(f"also: {money(amounts['full'], name)} for all features")
     rows = []
     for feature in features:
         labels, group = feature["categories"], feature["group"]
@@ -131,6 +133,11 @@ def _show(contents: dict[str, Any]) -> None:
         shared = "" if group is None else f"{group} ({money(contents['groups'][group])} shared)"
         rows.append([str(feature["name"]), kind, shared, money(feature["price"])])
     show_table(["feature", "type", "group", "price"], rows, left=3)
+
+
+def _echo(line: str) -> None:
+    """Print one line, whatever names and units hold."""
+    click.echo(escaped(line))
 
 
 def _short(value: Any) -> str:

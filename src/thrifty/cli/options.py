@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -27,6 +27,7 @@ __all__ = [
     "JSON",
     "OUTPUT_MODEL",
     "PRICES",
+    "RESUME",
     "UNIT",
     "OutputFile",
     "TrainingData",
@@ -42,7 +43,10 @@ __all__ = [
 
 
 class OutputFile(click.Path):
-    """Type of an option for a file to write: its folder must exist and be writable."""
+    """Type of an option for a file to write: its folder must exist and be writable.
+
+    What is written to directly, such as ``/dev/stdout`` or a pipe, must be writable itself.
+    """
 
     def __init__(self) -> None:
         super().__init__(dir_okay=False, writable=True, path_type=Path)
@@ -50,6 +54,8 @@ class OutputFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Check the file and its folder."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if path.exists() and not path.is_file():
+            return path
         if not path.parent.is_dir():
             self.fail(f"There is no folder '{path.parent}'; create it first.", param, ctx)
         if not os.access(path.parent, os.W_OK | os.X_OK):
@@ -113,6 +119,10 @@ UNIT = click.option("--unit", help="Unit of the prices, such as CAD or ms.")
 OUTPUT_MODEL = click.option(
     "-o", "--output", required=True, type=OutputFile(), help="Model file to write."
 )
+RESUME = click.option(
+    "--resume", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+    help="Save finished curves here, and continue from those that exist.",
+)  # fmt: skip
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 TRAINING = (
     click.argument("table", type=FILE),
@@ -165,15 +175,15 @@ class TrainingData:
     prices : Prices
     learners : dict of str to estimator
         The learners to train, by name, with the prices set.
-    kept : bool array or None
-        The rows of the file that are in the table; None for all.
+    by : dict of str to array
+        The columns to compare groups by, for the rows that are in the table.
     """
 
     table: TrainingSet
     groups: NDArray[Any] | None
     prices: Prices
     learners: dict[str, Any]
-    kept: NDArray[Any] | None = None
+    by: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
 def training_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -181,7 +191,7 @@ def training_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def call(**given: Any) -> None:
-        options = {field.name: given.pop(field.name) for field in fields(TrainingOptions)}
+        options = {each.name: given.pop(each.name) for each in fields(TrainingOptions)}
         command(TrainingOptions(**options), **given)
 
     for option in reversed(TRAINING):
@@ -197,7 +207,10 @@ def read_prices(path: Path | None, unit: str | None) -> Prices:
 
 
 def read_training_data(
-    options: TrainingOptions, weight_column: str | None = None, costs: Path | None = None
+    options: TrainingOptions,
+    weight_column: str | None = None,
+    costs: Path | None = None,
+    by: Sequence[str] = (),
 ) -> TrainingData:
     """Read the table and the prices, and check everything that the learners would reject.
 
@@ -208,6 +221,8 @@ def read_training_data(
         Column with the weights of the rows, which is not a feature.
     costs : Path, optional
         File with the costs of errors.
+    by : sequence of str
+        Columns to compare groups by; they may be features.
 
     Raises
     ------
@@ -216,14 +231,15 @@ def read_training_data(
     DataError
         With all problems of prices and columns at once, or else all of the rows.
     """
-    prices = _check_before_reading(options, weight_column)
+    prices = _check_before_reading(options, weight_column, by)
     from thrifty.cli.cost_files import read_costs_file
-    from thrifty.cli.tables import read_training_table, read_weights
+    from thrifty.cli.tables import read_groups, read_training_table, read_weights
 
     not_features = [*options.drop, *([] if weight_column is None else [weight_column])]
-    X, y, qid, groups = read_training_table(
+    read = read_training_table(
         options.table, options.target, options.qid, options.groups, not_features
     )
+    X, y, qid, groups = read.X, read.y, read.qid, read.groups
     from thrifty.bundle import Schema
     from thrifty.frontier.scoring import find_metric
     from thrifty.frontier.tasks import guess_task, learners_named
@@ -234,9 +250,12 @@ def read_training_data(
     task = options.task or guess_task(y, qid)
     errors: list[DataError] = []
     weight = learners = error_costs = None
+    compared: dict[str, NDArray[Any]] = {}
     with _collecting(errors):
         if weight_column is not None:
-            weight = read_weights(options.table, weight_column)
+            weight = read_weights(read.frame, weight_column, options.table)
+    with _collecting(errors):
+        compared = read_groups(read.frame, by, options.table)
     with _collecting(errors):
         learners = learners_named(options.learners, task)
     with _collecting(errors):  # here, row numbers in messages are still those of the file
@@ -267,14 +286,17 @@ def read_training_data(
     kept = None if weight is None else weight > 0
     if kept is not None:
         table, groups = table.take(kept), None if groups is None else groups[kept]
+        compared = {name: values[kept] for name, values in compared.items()}
         if table.classes is not None:
             table.require_every_class()
     for suspect in find_suspects(table):
         warnings.warn(f"{options.table}: {suspect}", stacklevel=2)
-    return TrainingData(table, groups, prices, learners, kept)
+    return TrainingData(table, groups, prices, learners, compared)
 
 
-def _check_before_reading(options: TrainingOptions, weight_column: str | None) -> Prices:
+def _check_before_reading(
+    options: TrainingOptions, weight_column: str | None, by: Sequence[str]
+) -> Prices:
     """Return the prices; check them and the columns first, as reading the table takes seconds."""
     clashes = {
         "--qid": [options.qid],
@@ -285,22 +307,53 @@ def _check_before_reading(options: TrainingOptions, weight_column: str | None) -
     for option, names in clashes.items():
         if options.target in names:
             raise click.UsageError(f"'{options.target}' is named by --target and by {option}.")
-    from thrifty.cli.tables import check_columns
+    named = [options.target, *filter(None, (options.qid, options.groups, weight_column))]
+    return check_prices_and_columns(
+        options.table, [*named, *options.drop], options.prices, options.unit, by
+    )
+
+
+def check_prices_and_columns(
+    table: Path,
+    named: Sequence[str],
+    prices: Path | None,
+    unit: str | None,
+    by: Sequence[str] = (),
+) -> Prices:
+    """Return the prices; check them and the names of the columns, before any row is read.
+
+    Parameters
+    ----------
+    table : Path
+    named : sequence of str
+        Columns that must exist and are not features, such as the target.
+    prices : Path or None
+        The price list.
+    unit : str or None
+    by : sequence of str
+        Columns that must exist, and may be features.
+
+    Raises
+    ------
+    DataError
+        With all problems of both.
+    """
+    from thrifty.cli.tables import check_columns, likely_features, read_columns
 
     errors: list[DataError] = []
-    prices = features = None
-    named = [options.target, *filter(None, (options.qid, options.groups, weight_column))]
-    named += options.drop
+    read, features = None, None
     with _collecting(errors):
-        prices = read_prices(options.prices, options.unit).without(named)
+        read = read_prices(prices, unit).without(named)
     with _collecting(errors):
-        features = check_columns(options.table, named)
-    if prices is not None and features is not None:
+        columns = read_columns(table)
+        features = likely_features(columns, named)
+        check_columns(table, columns, [*named, *by])
+    if read is not None and features is not None:
         with _collecting(errors):
-            prices.bind(features)
-    if errors or prices is None:
+            read.bind(features)
+    if errors or read is None:
         _raise_collected(errors)
-    return prices
+    return read
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from thrifty.cli.calls import CALL, complete_table
-from thrifty.cli.console import progress, show_json
+from thrifty.cli.console import echo, progress, show_json
 from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs
 from thrifty.files import write_whole
 
@@ -44,7 +44,7 @@ def predict(
     import pandas as pd
 
     from thrifty.bundle import load
-    from thrifty.cli.csv_output import to_safe_csv
+    from thrifty.cli.csv_output import safe_csv_parts
     from thrifty.cli.tables import read_feature_table, read_ids
     from thrifty.costs.money import format_mean
 
@@ -74,12 +74,13 @@ def predict(
         raise click.UsageError(f"--id: the output has a column '{id_column}' already; rename it.")
     result = pd.DataFrame({**ids, **columns})
     if output is not None:
-        write_whole(output, to_safe_csv(result).encode("utf-8"))
+        write_whole(output, (part.encode("utf-8") for part in safe_csv_parts(result)))
         summary["output"] = str(output)
     if as_json:
         lists = {name: values.tolist() for name, values in columns.items()}
         show_json(summary if output else {**summary, **ids, **lists})
     elif output:
-        click.echo(f"{len(result)} predictions, mean bill {format_mean(mean, unit)}: {output}")
+        echo(f"{len(result)} predictions, mean bill {format_mean(mean, unit)}: {output}")
     else:
-        click.echo(to_safe_csv(result), nl=False)
+        for part in safe_csv_parts(result):
+            click.echo(part, nl=False)

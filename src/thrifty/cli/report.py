@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from thrifty.cli.calls import CALL
-from thrifty.cli.card import BY, CARD, add_card_facts, read_groups, render_card, show_groups
-from thrifty.cli.console import progress, show_json
+from thrifty.cli.card import BY, CARD, add_card_facts, render_card, show_groups
+from thrifty.cli.console import echo, progress, show_json, show_text
 from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs
 
 __all__ = ["report"]
@@ -42,11 +42,11 @@ def report(
     """
     check_outputs([output, card], [model, table])
     from thrifty.bundle import load
-    from thrifty.cli.tables import read_labeled_rows
+    from thrifty.cli.tables import read_groups, read_labeled_rows
 
     predictor = load(model)
     rows = read_labeled_rows(predictor, table, target, qid, call)
-    groups = read_groups(table, by)
+    groups = read_groups(rows.table, by, table)
     with progress("evaluating"):
         from thrifty.report import predictor_facts, render_page, write_page
 
@@ -61,6 +61,8 @@ def report(
     if as_json:
         show_json({**facts, "report": str(output), "card": card and str(card)})
         return
-    click.echo(f"On {len(rows)} rows: {facts['headline']}")
+    for remark in facts["remarks"]:
+        show_text(remark)
+    show_text(f"On {len(rows)} rows: {facts['comparison']}")
     show_groups(facts)
-    click.echo(f"report: {output}" + (f"\ncard: {card}" if card else ""))
+    echo(f"report: {output}" + (f"\ncard: {card}" if card else ""))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
     from thrifty.learn.dataset import ValidationSet
 
 __all__ = [
+    "TrainingTable",
     "check_columns",
+    "likely_features",
+    "read_columns",
     "read_feature_table",
+    "read_groups",
     "read_ids",
     "read_labeled_rows",
     "read_table",
@@ -33,46 +38,92 @@ __all__ = [
     "read_weights",
 ]
 
+T = TypeVar("T")
+
 CSV_SUFFIXES = (".csv", ".tsv")
 PARQUET_SUFFIXES = (".parquet", ".pq")
 # The name that pandas gives to a column without one, with its position.
 UNNAMED = "Unnamed: "
 
 
-def check_columns(path: Path, named: Sequence[str]) -> list[str] | None:
-    """Check the header of a CSV file without reading its rows, which takes no time.
+def read_columns(path: Path) -> list[str]:
+    """Read the names of the columns without the rows, which takes no time.
+
+    A column without a name gets the name that it would have in the table.
+
+    Raises
+    ------
+    DataError
+        If the file is not a table.
+    """
+    if path.suffix.lower() in CSV_SUFFIXES:
+        header = read_header(path, find_format(path))
+        return [name or f"{UNNAMED}{i}" for i, name in enumerate(header)]
+
+    def names(path: Path) -> list[str]:
+        from pyarrow.parquet import read_schema
+
+        schema = read_schema(path)
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+        return [name for name in schema.names if name not in index]
+
+    return _read_parquet(path, names)
+
+
+def check_columns(path: Path, columns: Sequence[str], named: Sequence[str]) -> None:
+    """Check the names of the columns.
 
     Parameters
     ----------
     path : Path
+    columns : sequence of str
+        The columns of the file.
     named : sequence of str
-        Columns that must exist and are no features, such as the target.
-
-    Returns
-    -------
-    list of str or None
-        Names of the features; None for a file of another kind.
+        Columns that must exist, such as the target.
 
     Raises
     ------
     DataError
         If a column does not exist, has no name, or the name of another.
     """
-    if path.suffix.lower() not in CSV_SUFFIXES:
-        return None
-    header = [
-        name or f"{UNNAMED}{i}" for i, name in enumerate(read_header(path, find_format(path)))
-    ]
-    features = [name for name in header if name not in set(named)]
-    twice = [name for name, count in Counter(header).items() if count > 1]
+    twice = [name for name, count in Counter(columns).items() if count > 1]
     problems = [f"more than one column is named {name!r}" for name in twice]
-    raise_all(DataError, str(path), problems + _column_problems(header, named))
-    return features
+    raise_all(DataError, str(path), problems + _column_problems(columns, named))
+
+
+def likely_features(columns: Sequence[str], named: Sequence[str]) -> list[str]:
+    """Return the columns that are features, if those are left out that `named` may be meant for."""
+    meant = {match for name in named for match in difflib.get_close_matches(name, columns)}
+    unknown = set(named) - set(columns)
+    left_out = set(named) | (meant if unknown else set())
+    return [c for c in dict.fromkeys(columns) if c not in left_out and not c.startswith(UNNAMED)]
+
+
+class TrainingTable(NamedTuple):
+    """A table as it was read, and its parts.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        All columns.
+    X : DataFrame
+        The features.
+    y : array of shape (n,)
+        The target.
+    qid, groups : array of shape (n,) or None
+        Query and group of each row.
+    """
+
+    frame: DataFrame
+    X: DataFrame
+    y: NDArray[Any]
+    qid: NDArray[Any] | None
+    groups: NDArray[Any] | None
 
 
 def read_training_table(
     path: Path, target: str, qid: str | None, groups: str | None, drop: Sequence[str]
-) -> tuple[DataFrame, NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
+) -> TrainingTable:
     """Read a table and split it into features, target, queries and groups.
 
     Raises
@@ -87,23 +138,21 @@ def read_training_table(
     problems = [] if len(frame) else ["there are no rows below the header"]
     problems += _missing_values(frame, [target, qid, groups])
     raise_all(DataError, str(path), problems)
-    return X, *(None if name is None else frame[name].to_numpy() for name in (target, qid, groups))
+    query, group = (None if name is None else frame[name].to_numpy() for name in (qid, groups))
+    return TrainingTable(frame, X, frame[target].to_numpy(), query, group)
 
 
-def read_weights(path: Path, column: str) -> NDArray[Any]:
-    """Read the weights of the rows of a table.
+def read_weights(frame: DataFrame, column: str, path: Path) -> NDArray[Any]:
+    """Return the weights of the rows of a table that was read from a file.
 
     Raises
     ------
     DataError
-        If there is no such column, or it has a value that is not a finite number of 0 or more.
+        If the column has a value that is not a finite number of 0 or more.
     """
     import numpy as np
     import pandas as pd
 
-    frame = read_table(path)
-    if column not in frame.columns:
-        raise DataError(f"{path}: {_no_column(column, frame.columns)}")
     weight = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64)
     wrong = ~(np.isfinite(weight) & (weight >= 0))
     problems = []
@@ -117,6 +166,31 @@ def read_weights(path: Path, column: str) -> NDArray[Any]:
         problems.append(f"column {column!r}: every weight is zero; give a row a positive one")
     raise_all(DataError, str(path), problems)
     return np.asarray(weight)
+
+
+def read_groups(frame: DataFrame, by: Sequence[str], path: Path) -> dict[str, NDArray[Any]]:
+    """Return the columns to compare groups by, of a table that was read from a file.
+
+    Raises
+    ------
+    DataError
+        If a column does not exist, or has too many values.
+    """
+    if not by:
+        return {}
+    from thrifty.report.fairness import group_rows
+
+    problems = []
+    for name in dict.fromkeys(by):
+        if name not in frame.columns:
+            problems.append(_no_column(name, frame.columns))
+            continue
+        try:
+            group_rows(frame[name], name)
+        except DataError as error:
+            problems.append(str(error))
+    raise_all(DataError, f"{path}, --by", problems)
+    return {name: frame[name].to_numpy() for name in dict.fromkeys(by)}
 
 
 def read_feature_table(schema: Schema, path: Path, text_columns: Iterable[str] = ()) -> DataFrame:
@@ -212,10 +286,19 @@ def read_table(path: Path, text_columns: Iterable[str] = ()) -> DataFrame:
     """
     if path.suffix.lower() in CSV_SUFFIXES:
         return _read_csv(path, text_columns)
+
+    def whole(path: Path) -> DataFrame:
+        import pandas as pd
+
+        return pd.read_parquet(path)
+
+    return _read_parquet(path, whole)
+
+
+def _read_parquet(path: Path, read: Callable[[Path], T]) -> T:
+    """Read from a Parquet file; DataError if it is none, or cannot be read here."""
     if path.suffix.lower() not in PARQUET_SUFFIXES:
         raise DataError(f"{path}: a table is a .csv, a .tsv or a .parquet file")
-    import pandas as pd
-
     try:
         from pyarrow import ArrowException
     except ImportError:
@@ -223,10 +306,9 @@ def read_table(path: Path, text_columns: Iterable[str] = ()) -> DataFrame:
             f"{path}: Parquet needs pyarrow: pip install 'thrifty[parquet]', or use a CSV file"
         ) from None
     try:
-        frame: DataFrame = pd.read_parquet(path)
+        return read(path)
     except ArrowException as error:
         raise DataError(f"{path}: not a Parquet file: {error}") from error
-    return frame
 
 
 def _read_csv(path: Path, text_columns: Iterable[str]) -> DataFrame:

@@ -6,10 +6,12 @@ A model file may come from anyone. One problem per field is enough to refuse it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from thrifty.costs.money import price_fault
 from thrifty.costs.structure import structure_problems
+from thrifty.untrusted import is_count, is_list, is_text, shown
 
 __all__ = ["AMOUNTS", "price_problems"]
 
@@ -35,7 +37,7 @@ def price_problems(plain: object) -> list[str]:
         return ["not a table of fields"]
     if set(plain) - set(OPTIONAL) != set(FIELDS):
         missing, unknown = set(FIELDS) - set(plain), set(plain) - {*FIELDS, *OPTIONAL}
-        return [f"missing fields {sorted(missing)}, unknown fields {sorted(map(repr, unknown))}"]
+        return [f"missing fields {sorted(missing)}, unknown fields {sorted(map(shown, unknown))}"]
     problems = _amount_problems(plain)
     texts = {"group_names": plain["group_names"]}
     if plain["names"] is not None:
@@ -43,14 +45,15 @@ def price_problems(plain: object) -> list[str]:
     if isinstance(plain["calls"], dict):
         texts["calls"] = list(plain["calls"])
     for field, values in texts.items():
-        if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
+        # Names of columns may have line breaks, as those of tables do.
+        if not is_list(values, partial(is_text, controls=field == "names")):
             problems.append(f"{field} is not a list of texts")
         elif len(set(values)) < len(values):
             problems.append(f"{field} contains a name twice")
-    if not isinstance(plain["group"], list) or any(type(g) is not int for g in plain["group"]):
+    if not is_list(plain["group"], partial(is_count, least=-1)):
         problems.append("group is not a list of indices")
     for field in ("unit", "delay_unit"):
-        if not isinstance(plain.get(field, ""), str):
+        if not is_text(plain.get(field, "")):
             problems.append(f"{field} is not text")
     # The fields can be compared with each other only if each is well formed.
     return problems or _mismatches(plain)
@@ -66,7 +69,7 @@ def _amount_problems(plain: Mapping[str, Any]) -> list[str]:
             continue
         items = values.items() if isinstance(values, dict) else enumerate(values)
         faults = ((key, price_fault(price)) for key, price in items)
-        problems += [f"{field}[{key!r}]: {fault}" for key, fault in faults if fault][:1]
+        problems += [f"{field}[{shown(key)}]: {fault}" for key, fault in faults if fault][:1]
     if fault := price_fault(plain["evaluation"]):
         problems.append(f"evaluation: {fault}")
     return problems
@@ -85,7 +88,7 @@ def _mismatches(plain: Mapping[str, Any]) -> list[str]:
     if set(plain["group"]) - {-1} != set(range(n_groups)):
         problems.append("group refers to a group that does not exist, or a group has no member")
     delays = plain.get("delays", [0.0] * n_features)
-    if not isinstance(delays, list) or len(delays) != n_features or any(map(price_fault, delays)):
+    if not is_list(delays, lambda delay: price_fault(delay) is None, n_features, n_features):
         problems.append("delays is not a list of durations, one for each feature")
     return problems + structure_problems(plain, n_features) + _currency_problems(plain)
 
@@ -97,14 +100,16 @@ def _currency_problems(plain: Mapping[str, Any]) -> list[str]:
         return ["also is not a table of currencies"]
     problems = []
     for name, amounts in also.items():
-        if not isinstance(amounts, dict) or set(amounts) != set(AMOUNTS):
-            problems.append(f"also {name!r} does not have the fields {', '.join(AMOUNTS)}")
+        if not is_text(name):
+            problems.append(f"also {shown(name)} is not a name")
+        elif not isinstance(amounts, dict) or set(amounts) != set(AMOUNTS):
+            problems.append(f"also {shown(name)} does not have the fields {', '.join(AMOUNTS)}")
         elif faults := _amount_problems(amounts):
-            problems += [f"also {name!r}: {fault}" for fault in faults]
+            problems += [f"also {shown(name)}: {fault}" for fault in faults]
         elif (
             len(amounts["own"]) != len(plain["own"])
             or len(amounts["shared"]) != len(plain["shared"])
             or set(amounts["calls"]) != set(plain["calls"])
         ):
-            problems.append(f"also {name!r} is for other features, groups or calls")
+            problems.append(f"also {shown(name)} is for other features, groups or calls")
     return problems

@@ -269,6 +269,9 @@ class Binding:
             {j: tuple(sorted(before)) for j, before in sorted(requires.items()) if before},
             tuple(panel for panel in panels if len(panel) > 1),
         )
+        if structure.is_large:
+            self.problems.append("requires: too many features come along with others; drop some")
+            return None
         for cycle in structure.cycles():
             labels = " and ".join(self._label(j) for j in sorted(cycle))
             self.problems.append(

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from math import fsum
 from typing import Any, Self
 
@@ -24,6 +23,7 @@ from thrifty.costs.exact import split, subset_sums
 from thrifty.costs.money import money
 from thrifty.costs.structure import Structure
 from thrifty.errors import BundleError, DataError, did_you_mean, raise_all
+from thrifty.lazy import cached_property
 
 __all__ = ["BoundPrices"]
 
@@ -125,7 +125,7 @@ class BoundPrices:
         evaluations: ArrayLike = 0,
         calls: Mapping[str, ArrayLike] | None = None,
         *,
-        along: bool = True,
+        with_required: bool = True,
     ) -> NDArray[np.float64]:
         """Compute what each row pays.
 
@@ -140,7 +140,7 @@ class BoundPrices:
             Number of evaluations of each row.
         calls : mapping of str to bool array of shape (n,), optional
             Which rows made each call.
-        along : bool
+        with_required : bool
             Whether what a used feature requires is charged, too. It is not if `used` is all that
             was bought, and the rest was known.
 
@@ -153,7 +153,7 @@ class BoundPrices:
             raise DataError(f"used: shape {used.shape} where (rows, {len(self.own)}) is needed")
         if used.dtype != np.bool_:
             raise DataError(f"used: values of type {used.dtype} where True or False is needed")
-        if along and self.structure is not None:
+        if with_required and self.structure is not None:
             used = self.structure.bought(used)
         n = len(used)
         calls = calls or {}
@@ -174,6 +174,25 @@ class BoundPrices:
             charged = np.hstack([used[rows], touched, made[rows]])  # columns as in `_parts`
             bills[rows] = subset_sums(charged.astype(np.float64), self._parts)
         return bills + self.evaluation * counts
+
+    def total(
+        self, features: Collection[int], evaluations: int = 0, *, with_required: bool = True
+    ) -> float:
+        """Compute what one row pays for some features: `bill`, to the bit, without its arrays.
+
+        Examples
+        --------
+        >>> from thrifty.costs import Prices
+        >>> prices = Prices([1, 5, 3], groups={"blood": [1, 2]}, shared={"blood": 2}).bind(3)
+        >>> prices.total([1, 2])
+        10.0
+        """
+        if with_required and self.structure is not None:
+            features = self.structure.closure(features)
+        own, group, shared = self._lists
+        charged = [own[j] for j in features]
+        charged += [shared[g] for g in {group[j] for j in features} if g >= 0]
+        return fsum(charged) + self.evaluation * evaluations
 
     @property
     def currencies(self) -> dict[str, BoundPrices]:
@@ -205,8 +224,8 @@ class BoundPrices:
             entered = {-1, *self.group[list(bought)].tolist()}
             groups = sorted(set(self.group[due].tolist()) - entered)
             return fsum([*self.own[due].tolist(), *self.shared[groups].tolist()])
-        first, later, mates = self._marginals[feature]
-        return first if mates.isdisjoint(bought) else later
+        first, later, members = self._marginals[feature]
+        return first if members.isdisjoint(bought) else later
 
     def breakdown(
         self,
@@ -404,12 +423,18 @@ class BoundPrices:
     @cached_property
     def _members(self) -> list[NDArray[np.intp]]:
         """Feature indices of each group."""
-        return [np.flatnonzero(self.group == g) for g in range(len(self.shared))]
+        counts = np.bincount(self.group + 1, minlength=len(self.shared) + 1)
+        return np.split(np.argsort(self.group, kind="stable"), np.cumsum(counts)[:-1])[1:]
 
     @cached_property
     def _parts(self) -> NDArray[np.float64]:
         """Prices of features, groups and calls, split for exact sums."""
         return split(np.concatenate([self.own, self.shared, list(self.calls.values())]))
+
+    @cached_property
+    def _lists(self) -> tuple[list[float], list[int], list[float]]:
+        """Own prices, groups and shared prices as Python values, which are faster one by one."""
+        return self.own.tolist(), self.group.tolist(), self.shared.tolist()
 
     @cached_property
     def _marginals(self) -> list[tuple[float, float, frozenset[int]]]:

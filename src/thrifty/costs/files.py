@@ -277,7 +277,7 @@ def _read_toml(text: str, problems: list[str]) -> dict[str, Any]:
     """Read the tables of a TOML file; add what is wrong with them to `problems`."""
     try:
         file = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers and nesting without end
         problems.append(str(error))
         return {}
     _check_keys("", file, TOML_KEYS, problems)

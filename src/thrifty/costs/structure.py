@@ -11,15 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.lazy import cached_property
+from thrifty.untrusted import is_count, is_list
+
 __all__ = ["Structure", "structure_problems"]
 
 Bools = NDArray[np.bool_]
+
+# Members of all closures together.
+MAX_ALONG = 2**19
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class Structure:
     --------
     >>> from thrifty.costs.structure import Structure
     >>> clinic = Structure({2: (1,)}, panels=((3, 4),))  # 2 only after 1; 3 and 4 together
-    >>> sorted(clinic.along(2)), sorted(clinic.along(3))
+    >>> sorted(clinic.bought_with(2)), sorted(clinic.bought_with(3))
     ([1, 2], [3, 4])
     >>> clinic.next_round([2, 3], at_hand=())
     (3, 1, 4)
@@ -46,23 +51,23 @@ class Structure:
     requires: dict[int, tuple[int, ...]]
     panels: tuple[tuple[int, ...], ...]
 
-    def along(self, feature: int) -> frozenset[int]:
+    def bought_with(self, feature: int) -> frozenset[int]:
         """Return all that is bought by whoever buys a feature, itself included."""
-        return self._along.get(feature) or frozenset((feature,))
+        return self._bought_with.get(feature) or frozenset((feature,))
 
     def before(self, feature: int) -> frozenset[int]:
         """Return what must be at hand before a feature can be bought: what its panel requires."""
         return self._before.get(feature, frozenset())
 
-    def mates(self, feature: int) -> tuple[int, ...]:
+    def panel_members(self, feature: int) -> tuple[int, ...]:
         """Return the panel of a feature; the feature alone if it is in none."""
         return self._panel.get(feature, (feature,))
 
     def bought(self, used: Bools) -> Bools:
         """Return the features that rows buy, (n, d), if they use some (n, d)."""
         bought = used.copy()
-        for feature, along in self._along.items():
-            bought[:, sorted(along)] |= used[:, [feature]]
+        for members, needed in self._bundles.items():
+            bought[:, sorted(needed)] |= used[:, members].any(axis=1, keepdims=True)
         return bought
 
     def closure(self, features: Iterable[int], free: Collection[int] = ()) -> frozenset[int]:
@@ -72,16 +77,20 @@ class Structure:
         """
         seen = set(features)
         stack = list(seen)
+        panels: set[int] = set()
         while stack:
             j = stack.pop()
-            fresh = {*self.mates(j), *self.before(j)}.difference(seen, free)
-            seen |= fresh
-            stack.extend(fresh)
+            first = self.panel_members(j)[0]
+            if first not in panels:  # its members all bring the same
+                panels.add(first)
+                fresh = {*self.panel_members(j), *self.before(j)}.difference(seen, free)
+                seen |= fresh
+                stack.extend(fresh)
         return frozenset(seen)
 
     def dependents(self, features: Collection[int]) -> frozenset[int]:
         """Return some features and all that cannot be had without them."""
-        lost = {j for j, along in self._along.items() if not along.isdisjoint(features)}
+        lost = {j for j, needed in self._bought_with.items() if not needed.isdisjoint(features)}
         return frozenset(lost.union(features))
 
     def requiring(self, features: Collection[int]) -> frozenset[int]:
@@ -118,7 +127,7 @@ class Structure:
 
         In a panel, those that are in `first` come first.
         """
-        return sorted(features, key=lambda j: (len(self.along(j)), j not in first, j))
+        return sorted(features, key=lambda j: (len(self.bought_with(j)), j not in first, j))
 
     @cached_property
     def _panel(self) -> dict[int, tuple[int, ...]]:
@@ -128,23 +137,65 @@ class Structure:
     @cached_property
     def _before(self) -> dict[int, frozenset[int]]:
         """What must be at hand before each feature that requires something, or whose panel does."""
-        touched = {mate for j in self.requires for mate in self.mates(j)}
-        return {
-            j: frozenset().union(*(self.requires.get(mate, ()) for mate in self.mates(j)))
-            for j in touched
-        }
+        before: dict[int, frozenset[int]] = {}
+        for j in self.requires:
+            if j not in before:
+                members = self.panel_members(j)
+                needed = frozenset().union(*(self.requires.get(member, ()) for member in members))
+                before |= dict.fromkeys(members, needed)
+        return before
 
     @cached_property
-    def _along(self) -> dict[int, frozenset[int]]:
+    def _bundles(self) -> dict[tuple[int, ...], frozenset[int]]:
+        """The closure of each panel, and of each other feature that does not come alone."""
+        structured = sorted({*self.requires, *self._panel})
+        wholes = dict.fromkeys(self.panel_members(j) for j in structured)
+        return {members: self.closure(members[:1]) for members in wholes}
+
+    @cached_property
+    def _bought_with(self) -> dict[int, frozenset[int]]:
         """The closure of each feature that does not come alone."""
-        return {j: self.closure([j]) for j in sorted({*self.requires, *self._panel})}
+        return {j: needed for members, needed in self._bundles.items() for j in members}
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the closures of all panels and features have too many members together.
+
+        In a chain in which each feature requires the one before, they grow with its square.
+        """
+        total = 0
+        for members in dict.fromkeys(self.panel_members(j) for j in {*self.requires, *self._panel}):
+            total += len(self.closure(members[:1]))
+            if total > MAX_ALONG:
+                return True
+        return False
+
+    @property
+    def has_cycle(self) -> bool:
+        """Whether a feature must be bought before itself; found in linear time."""
+        # By the first member of a panel, which stands for all: what waits for it, and how many
+        # others it waits for.
+        follows: dict[int, list[int]] = {}
+        waits: dict[int, int] = {}
+        for j in {self.panel_members(j)[0] for j in self._before}:
+            needed = {self.panel_members(k)[0] for k in self.before(j)}
+            waits[j] = len(needed)
+            for k in needed:
+                follows.setdefault(k, []).append(j)
+        ready = [k for k in follows if k not in waits]
+        while ready:
+            for j in follows.get(ready.pop(), ()):
+                waits[j] -= 1
+                if not waits[j]:
+                    ready.append(j)
+        return any(waits.values())
 
     def cycles(self) -> list[frozenset[int]]:
         """Return sets of features each of which must be bought before itself."""
         found: list[frozenset[int]] = []
-        for j in sorted(self._before):
-            if any(j in self.along(needed) for needed in self.before(j)):
-                cycle = frozenset(k for k in self.along(j) if j in self.along(k))
+        for j in sorted(self._before) if self.has_cycle else ():
+            if any(j in self.bought_with(needed) for needed in self.before(j)):
+                cycle = frozenset(k for k in self.bought_with(j) if j in self.bought_with(k))
                 if cycle not in found:
                     found.append(cycle)
         return found
@@ -177,23 +228,20 @@ class Structure:
 
 def structure_problems(plain: Mapping[str, Any], n_features: int) -> list[str]:
     """List why what a model file holds cannot be what `Structure.plain` returned."""
-    for field in ("requires", "panels"):
-        lists = plain.get(field, [[0, 0]])
-        is_sound = (
-            isinstance(lists, list)
-            and lists
-            and all(
-                isinstance(each, list)
-                and len(each) > 1
-                and all(type(j) is int and 0 <= j < max(n_features, 1) for j in each)
-                for each in lists
-            )
-        )
-        if not is_sound:
+
+    def is_feature(j: Any) -> bool:
+        return is_count(j, 0, n_features - 1)
+
+    for field in {"requires", "panels"} & plain.keys():
+        if not is_list(plain[field], lambda each: is_list(each, is_feature, least=2), least=1):
             return [f"{field} is not a list of lists of features"]
     firsts = [each[0] for each in plain.get("requires", [])]
     members = [j for panel in plain.get("panels", []) for j in panel]
     if len(set(firsts)) < len(firsts) or len(set(members)) < len(members):
         return ["a feature is in requires, or in panels, twice"]
     structure = Structure.build(plain)
-    return ["requires has a cycle"] if structure and structure.cycles() else []
+    if structure is None:
+        return []
+    if structure.has_cycle:
+        return ["requires has a cycle"]
+    return ["requires is too large: features come along with too many others"] * structure.is_large

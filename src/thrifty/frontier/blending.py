@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.bundle.predictor import dearest_path
+from thrifty.bundle.predictor import bill_ceiling
 from thrifty.costs import BoundPrices
 from thrifty.errors import DataError
 from thrifty.frontier.choice import check_budget
@@ -287,7 +287,7 @@ class _HullSearch:
             table[:, keys] = True
         trees = [model.evaluations(self.X) if prices.evaluation else 0 for model in models]
         bills = prices.bill(used[0], trees[0]), prices.bill(used[1], trees[1])
-        ceiling = dearest_path(Blend.of(*models, keys, share=0.5), prices)
+        ceiling = bill_ceiling(Blend.of(*models, keys, share=0.5), prices)
         return _Pair(first, second, keys, self.X[:, keys], bills, ceiling, self.seed)
 
     def _measure(self, pair: _Pair, share: float) -> CurvePoint:

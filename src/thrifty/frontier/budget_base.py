@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -12,10 +13,11 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from thrifty.costs import PriceList, Prices
-from thrifty.errors import BudgetError, DataError
+from thrifty.errors import BudgetError, DataError, ResumeError
 from thrifty.frontier.choice import choose
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.frontier.curve_svg import curve_svg
+from thrifty.frontier.jobs import plain_settings
 from thrifty.frontier.race import LearnerResult, race
 from thrifty.frontier.scoring import Metric, find_metric
 from thrifty.frontier.several_budgets import (
@@ -28,7 +30,7 @@ from thrifty.frontier.several_budgets import (
 )
 from thrifty.frontier.splits import split_rows
 from thrifty.frontier.tasks import learners_named
-from thrifty.frontier.tracing import check_learners
+from thrifty.frontier.tracing import check_learners, describe_run
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS, PricedEstimator, task_of
 from thrifty.learn.dataset import TrainingSet, ValidationSet
@@ -142,7 +144,9 @@ class BudgetEstimator(PricedEstimator):
         """
         return self._with_point(self.frontier_.cheapest(quality, self.confidence), None)
 
-    def _fit(self, whole: TrainingSet, validation: Any) -> Self:
+    def _fit(
+        self, whole: TrainingSet, validation: Any, resume: str | os.PathLike[str] | None = None
+    ) -> Self:
         """Race the learners, and choose a point.
 
         If all learners cross-fit, all rows are trained on, and points are measured on the same rows
@@ -154,6 +158,11 @@ class BudgetEstimator(PricedEstimator):
         if scoring is None and whole.error_costs is not None:
             scoring = "neg_error_cost"
         self.metric_ = metric = find_metric(scoring, whole.task)
+        seed = None
+        if resume is not None:
+            if self.random_state is None:
+                raise ResumeError("resume: without a random_state, no run is like another; give it")
+            seed = plain_settings(self.random_state)  # before numbers are drawn from it
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         learners = self.candidates(whole.task)
         if (one := one_price(whole.prices, budgets, caps)) is not None:
@@ -170,7 +179,13 @@ class BudgetEstimator(PricedEstimator):
             rows, held_rows = split_rows(whole.task, whole.y, whole.groups, SHARE, rng)
             train = whole.sample(rows)
             held_out = whole.hold_out(held_rows, train.schema)
-        curve, self.learner_results_ = race(learners, train, held_out, metric, self.time_limit, rng)
+        about = None
+        if resume is not None:
+            scored = metric.name if isinstance(scoring, str | None) else plain_settings(scoring)
+            about = describe_run(train, held_out, scored, seed)
+        curve, self.learner_results_ = race(
+            learners, train, held_out, metric, self.time_limit, rng, resume, about
+        )
         first = next(iter(learners.values()))
         self.validation_ = first.evidence(train) if held_out is None else held_out
         self._spending = None

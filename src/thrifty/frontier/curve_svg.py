@@ -10,7 +10,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from thrifty.costs.money import money
+from thrifty.costs.money import format_mean
 
 if TYPE_CHECKING:
     from thrifty.frontier.curve import Curve, CurvePoint
@@ -19,8 +19,8 @@ __all__ = ["curve_svg"]
 
 WIDTH, HEIGHT = 420, 230
 LEFT, RIGHT, TOP, BOTTOM = 52, 16, 24, 40
-# Shares of the largest bill at which the axis has a tick; its scale is that of the square root.
-TICKS = (0.0, 0.04, 0.16, 0.36, 0.64, 1.0)
+# Least distance of two ticks, as a share of the axis; its scale is that of the square root.
+LEAST_GAP = 0.12
 ACCENT = "#c45a00"
 
 
@@ -55,6 +55,7 @@ def curve_svg(curve: Curve) -> str:
     )  # the quality at a budget is that of the last point within it
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
+        'style="max-width: 100%; height: auto" '
         f'role="img" font-family="sans-serif" font-size="11" fill="currentColor">',
         f"<title>{escape(repr(curve))}</title>",
         f'<path d="M{LEFT},{TOP}V{HEIGHT - BOTTOM}H{WIDTH - RIGHT}" fill="none" '
@@ -65,10 +66,10 @@ def curve_svg(curve: Curve) -> str:
         f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 6}" text-anchor="middle">'
         f"mean bill{escape(f' ({curve.unit})' if curve.unit else '')}</text>",
     ]
-    for share in TICKS:
+    for tick in _round_amounts(largest):
         lines.append(
-            f'<text x="{x(share * largest):.1f}" y="{HEIGHT - BOTTOM + 14}" text-anchor="middle">'
-            f"{share * largest:.3g}</text>"
+            f'<text x="{x(tick):.1f}" y="{HEIGHT - BOTTOM + 14}" text-anchor="middle">'
+            f"{tick:g}</text>"
         )
     for quality in dict.fromkeys((low, high)):
         lines.append(
@@ -77,13 +78,34 @@ def curve_svg(curve: Curve) -> str:
     lines += [_circle(curve, point, x(point.bill), y(point.quality)) for point in points]
     if curve.chosen is not None:
         point = curve.chosen
-        lines.append(_circle(curve, point, x(point.bill), y(point.quality), chosen=True))
+        place = x(point.bill), y(point.quality)
+        lines.append(_circle(curve, point, *place, chosen=True))
+        words = f"chosen: {format_mean(point.bill, curve.unit)}, {point.quality:.3f}"
+        side = "start" if place[0] < (LEFT + WIDTH) / 2 else "end"
+        below = min(place[1] + 20, HEIGHT - BOTTOM - 6)
+        lines.append(
+            f'<text x="{place[0]:.1f}" y="{below:.1f}" text-anchor="{side}" fill="{ACCENT}">'
+            f"{escape(words)}</text>"
+        )
     return "\n".join([*lines, "</svg>"])
+
+
+def _round_amounts(largest: float) -> list[float]:
+    """Return 0 and round amounts up to the largest bill, not too close to each other."""
+    power = math.floor(math.log10(largest))
+    amounts = [0.0]
+    for exponent in (power - 2, power - 1, power):
+        for digit in (1.0, 2.0, 5.0):
+            amount = digit * 10.0**exponent
+            gap = math.sqrt(amount / largest) - math.sqrt(amounts[-1] / largest)
+            if amount <= largest and gap >= LEAST_GAP:
+                amounts.append(amount)
+    return amounts
 
 
 def _circle(curve: Curve, point: CurvePoint, x: float, y: float, chosen: bool = False) -> str:
     """Draw a point, with its name and its figures to read when the pointer is on it."""
-    figures = f"{money(point.bill, curve.unit)}, {curve.scoring} {point.quality:.4f}"
+    figures = f"{format_mean(point.bill, curve.unit)}, {curve.scoring} {point.quality:.4f}"
     title = f"{'chosen: ' if chosen else ''}{point.name}: {figures}"
     style = f'r="6" fill="{ACCENT}"' if chosen else 'r="2.5"'
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" {style}><title>{escape(title)}</title></circle>'

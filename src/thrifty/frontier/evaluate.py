@@ -20,6 +20,7 @@ from thrifty.bundle import Evidence, Predictor
 from thrifty.frontier.curve import CurvePoint, pareto_optimal
 from thrifty.frontier.scoring import Metric
 from thrifty.learn.dataset import ValidationSet
+from thrifty.learn.error_costs import class_loss
 from thrifty.learn.point import Point, ValidationOutputs
 from thrifty.learn.policy.evidence import Trace
 from thrifty.model import Branch, Forest, Frozen, Policy, Stages
@@ -93,10 +94,11 @@ def _measure_point(
     if decision is not None and predictor.classes is not None:
         predictor = predictor.replace(decision=decision)
     found = metric.measure(scores, validation, level, predictor.decision)
-    neg_brier = totals = None
-    if validation.error_costs is not None:
-        totals = bills + validation.error_costs.loss(scores, validation.y)
-        totals = totals * validation.weights / validation.weights.mean()
+    neg_brier = totals = actual_total = None
+    if (costs := validation.error_costs) is not None:
+        relative = validation.weights / validation.weights.mean()
+        totals = relative * (bills + class_loss(scores, validation.y, costs))
+        actual_total = float(np.mean(relative * (bills + costs.actual(scores, validation.y))))
     if metric.name == "accuracy":
         member = (validation.y[:, np.newaxis] == np.arange(scores.shape[1])).astype(np.float64)
         neg_brier = np.asarray(-((scores - member) ** 2).sum(axis=1))
@@ -116,6 +118,7 @@ def _measure_point(
         gains=found.gains,
         neg_brier=neg_brier,
         totals=totals,
+        actual_total=actual_total,
         find_evidence=partial(_find_evidence, point, validation),
     )
 
@@ -128,9 +131,9 @@ def _find_evidence(point: Point, validation: ValidationSet) -> Evidence | None:
     if outputs is None:
         unseen = point.look_up
         outputs = ValidationOutputs.of(point.model, validation.X) if unseen is None else unseen()
-    passes = [] if point.passes is None else point.passes()
+    interim = [] if point.interim is None else point.interim()
     with np.errstate(over="ignore", invalid="ignore"):
-        evidence = Evidence.of(validation.y, validation.weight, *outputs, passes)
+        evidence = Evidence.of(validation.y, validation.weight, *outputs, interim)
     return evidence if evidence.is_sound else None
 
 

@@ -7,8 +7,8 @@ choose on. The results that are reported come from the test set.
 
 from __future__ import annotations
 
-import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from thrifty.bundle import Predictor
-from thrifty.errors import DataError
+from thrifty.errors import DataError, ResumeError
 from thrifty.frontier.baselines import Baseline, PlainModels
 from thrifty.frontier.budget_base import BudgetEstimator
 from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
 from thrifty.frontier.curve import Curve, CurvePoint
+from thrifty.frontier.jobs import digest_of_rows
 from thrifty.frontier.results import (
     MeasuredOutputs,
     TestPoint,
@@ -44,6 +45,7 @@ __all__ = [
     "TotalCost",
     "fit_budget",
     "split_table",
+    "table_digest",
 ]
 
 # Share of the rows for the validation set, and again for the test set.
@@ -140,7 +142,7 @@ class BudgetFit:
     seed : int
         Seed of the split.
     data : str
-        SHA-256 of the table and target as they were read.
+        SHA-256 of the table and target as the model reads them.
     total : TotalCost or None
         Where errors have costs, mean bill and mean cost of errors on the test set.
     """
@@ -198,6 +200,7 @@ def fit_budget(
     costs: Any = None,
     target_quality: float | None = None,
     share: float = SHARE,
+    resume: str | os.PathLike[str] | None = None,
     random_state: int = 0,
     **settings: Any,
 ) -> BudgetFit:
@@ -224,6 +227,9 @@ def fit_budget(
         confidence of `settings` (0.95 by default).
     share : float
         Share of the rows for the test set, and again for the validation set if there is one.
+    resume : path, optional
+        A folder that keeps the curve of each learner when it is done; an interrupted fit resumes
+        from there, to the same result. The baselines are not kept.
     random_state : int
         Splits the rows and seeds the learners.
     **settings
@@ -233,7 +239,8 @@ def fit_budget(
     Raises
     ------
     DataError
-        If table, target or prices cannot be used; they are checked before any training.
+        If table, target or prices cannot be used, or `resume` is for other data or settings; this
+        is checked before any training.
     BudgetError
         If no predictor meets the budget or reaches the quality.
 
@@ -266,7 +273,10 @@ def fit_budget(
     if not estimator.has_several_budgets:
         sets = parts.suited_to(estimator.candidates(name).values(), whole)
     try:
-        estimator.fit(sets.train, None, validation=None if sets.cross_fitted else sets.validation)
+        held_out = None if sets.cross_fitted else sets.validation
+        estimator.fit(sets.train, None, validation=held_out, resume=resume)
+    except ResumeError:
+        raise
     except DataError as error:
         # The whole table was sound, so a value or class is so rare that no training row has it.
         raise DataError(f"the {len(sets.train)} training rows: {error}") from error
@@ -281,7 +291,7 @@ def fit_budget(
         MeasuredOutputs.of(constant_outputs(sets.train, len(rows)), rows, metric, 0.0)
         for rows in (test, sets.validation)
     )
-    data = _digest(whole)
+    data = table_digest(whole.hold_out(np.arange(len(whole)), point.model.schema))
     return BudgetFit(
         task=name,
         guessed=task is None,
@@ -375,12 +385,15 @@ def _read(
         raise DataError(f"target: these are not classes ({error}); try regression") from error
 
 
-def _digest(whole: TrainingSet) -> str:
-    """Return the SHA-256 of a table and its target as they were read."""
-    digest = hashlib.sha256(json.dumps(whole.schema.plain(), sort_keys=True).encode())
-    digest.update(whole.X.tobytes())
-    digest.update(json.dumps([str(value) for value in whole.labels.tolist()]).encode())
-    return digest.hexdigest()
+def table_digest(rows: ValidationSet) -> str:
+    """Return the SHA-256 of labeled rows as a model reads them.
+
+    A fit records that of its table, encoded by the schema of its model, so that a report can tell
+    whether the rows that it gets are those.
+    """
+    schema = json.dumps(rows.schema.plain(), sort_keys=True)
+    labels = np.array([str(value) for value in rows.labels.tolist()], dtype=object)
+    return digest_of_rows(rows.X, labels, rows.query, schema)
 
 
 def _with_provenance(

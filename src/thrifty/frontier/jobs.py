@@ -11,7 +11,10 @@ import hashlib
 import json
 import os
 import re
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,12 +23,14 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from thrifty.bundle.archive import MAX_FILE
 from thrifty.costs import Prices
-from thrifty.errors import BundleError, DataError, raise_all
-from thrifty.files import write_whole
+from thrifty.errors import BundleError, DataError, ResumeError, raise_all
+from thrifty.files import make_folder, write_whole
 from thrifty.frontier.curve import Curve
 from thrifty.frontier.curve_file import pack_curve, unpack_curve
 from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.untrusted import parse_json, read_file, shown
 
 __all__ = [
     "Job",
@@ -34,6 +39,7 @@ __all__ = [
     "digest_of_set",
     "digest_of_settings",
     "plain_settings",
+    "run_job",
     "run_jobs",
     "show_progress",
 ]
@@ -51,7 +57,7 @@ def plain_settings(value: Any) -> Any:
 
     Raises
     ------
-    DataError
+    ResumeError
         If the value cannot be told apart from others of its kind, such as a function.
 
     Examples
@@ -86,7 +92,7 @@ def plain_settings(value: Any) -> Any:
         parameters = value.get_params(deep=False)
         return {**name, **{key: plain_settings(each) for key, each in parameters.items()}}
     if ADDRESS.search(repr(value)):
-        raise DataError(
+        raise ResumeError(
             f"resume: {value!r} cannot be told apart from others of its kind, so a finished job "
             "cannot be recognized; leave resume out, or use a value that its repr describes"
         )
@@ -100,10 +106,21 @@ def digest_of_settings(settings: Mapping[str, Any]) -> str:
 
 
 def digest_of_set(data: TrainingSet | ValidationSet) -> str:
-    """Return the SHA-256 of a table as it was read, with its target and its queries or groups."""
+    """Return the SHA-256 of a table as it was read, with its target and its queries or groups.
+
+    Weights, costs of errors, and groups of training rows count only if they are given.
+    """
     names = json.dumps(data.schema.plain(), sort_keys=True)
     groups = data.clusters if isinstance(data, ValidationSet) else data.query
-    return digest_of_rows(data.X, data.labels, groups, names)
+    digest = digest_of_rows(data.X, data.labels, groups, names)
+    given: dict[str, NDArray[Any] | None] = {"weight": data.weight}
+    if isinstance(data, TrainingSet) and data.clusters is not data.query:
+        given["groups"] = data.clusters
+    if data.error_costs is not None:
+        given["costs"] = data.error_costs.decision.costs
+        given["row costs"] = data.error_costs.of_row
+    more = {name: array.tolist() for name, array in given.items() if array is not None}
+    return digest_of_settings({"rows": digest, **more}) if more else digest
 
 
 def digest_of_rows(
@@ -119,6 +136,8 @@ def digest_of_rows(
 
 
 MANIFEST = "manifest.json"
+# Largest size of a manifest, in bytes: jobs are described by a few kilobytes each.
+MAX_MANIFEST = 2**28
 FORMAT = 3
 # What may differ from job to job of one folder; everything else must agree.
 OWN = ("name", "learner")
@@ -136,7 +155,7 @@ class ResumeFolder:
 
     Raises
     ------
-    DataError
+    ResumeError
         If the folder is for other data or settings, or holds other files. Nothing is written
         then.
     """
@@ -146,9 +165,9 @@ class ResumeFolder:
     ) -> None:
         self.folder = Path(folder)
         known = self._read_manifest()
-        raise_all(DataError, f"resume folder {str(folder)!r}", list(_conflicts(known, settings)))
+        raise_all(ResumeError, f"resume folder {str(folder)!r}", list(_conflicts(known, settings)))
         jobs = {**known, **{job["name"]: dict(job) for job in settings}}
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         if jobs != known:
             text = json.dumps({"thrifty": FORMAT, "jobs": jobs}, sort_keys=True, indent=1)
             write_whole(self.folder / MANIFEST, text.encode())
@@ -159,11 +178,11 @@ class ResumeFolder:
         if not path.exists():
             return None
         try:
-            curve, found = unpack_curve(path.read_bytes())
+            curve, found = unpack_curve(read_file(path, MAX_FILE))
         except BundleError as error:
-            raise DataError(f"{path}: {error}; delete it, and the job is run again") from error
+            raise ResumeError(f"{path}: {error}; delete it, and the job is run again") from error
         if found != settings:
-            raise DataError(f"{path} is for other settings; delete it")
+            raise ResumeError(f"{path} is for other settings; delete it")
         return curve
 
     def put(self, settings: Mapping[str, Any], curve: Curve) -> None:
@@ -178,26 +197,31 @@ class ResumeFolder:
         path = self.folder / MANIFEST
         if not path.exists():
             if self.folder.exists() and not self.folder.is_dir():
-                raise DataError(f"resume: {str(self.folder)!r} is a file; give a folder")
+                raise ResumeError(f"resume: {str(self.folder)!r} is a file; give a folder")
             names = [p.name for p in self.folder.iterdir()] if self.folder.exists() else []
             # A killed run may leave a part of a file, hidden.
             others = [n for n in names if not (n.startswith(".") and n.endswith(".part"))]
             if others:
-                raise DataError(
+                raise ResumeError(
                     f"resume folder {str(self.folder)!r} holds other files, such as "
                     f"{min(others)!r}; give an empty or new folder"
                 )
             return {}
         try:
-            found = json.loads(path.read_bytes())
-            if found["thrifty"] != FORMAT:
-                raise ValueError("of another format")
-            for name, settings in found["jobs"].items():
-                if not isinstance(settings, dict) or settings.get("name") != name:
-                    raise ValueError("of another format")
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{path}: no manifest of jobs ({error}); give a new folder") from error
-        return dict(found["jobs"])
+            data = read_file(path, MAX_MANIFEST)
+            found = parse_json(data, max_bytes=MAX_MANIFEST, what="it")
+        except BundleError as error:
+            raise ResumeError(
+                f"{path}: no manifest of jobs ({error}); give a new folder"
+            ) from error
+        jobs = found.get("jobs") if isinstance(found, dict) else None
+        if not isinstance(jobs, dict) or found.get("thrifty") != FORMAT:
+            raise ResumeError(f"{path}: no manifest of jobs of this version; give a new folder")
+        for name, settings in jobs.items():
+            is_job = isinstance(settings, dict) and set(OWN) <= settings.keys()
+            if not is_job or settings["name"] != name:
+                raise ResumeError(f"{path}: no manifest of jobs: {shown(name)} has no settings")
+        return jobs
 
 
 def _conflicts(known: Mapping[str, Any], settings: Sequence[Mapping[str, Any]]) -> Iterable[str]:
@@ -299,7 +323,7 @@ def run_jobs(
 
     Raises
     ------
-    DataError
+    ResumeError
         If the folder is for other settings or other data, before anything is run or written.
     """
     if not (n_jobs is None or (isinstance(n_jobs, int | np.integer) and abs(n_jobs) <= MAX_JOBS)):
@@ -313,12 +337,38 @@ def run_jobs(
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     except ValueError:  # a backend that returns all results at once
         parallel = Parallel(n_jobs=n_jobs)
-    results = iter(parallel(delayed(_run)(k, jobs[k], kept) for k in missing))
+    with _shielding_workers(parallel.return_generator):
+        results = iter(parallel(delayed(_run)(k, jobs[k], kept) for k in missing))
     if progress:
         results = show_progress(results, len(jobs), len(missing))
     for k, curve in results:
         curves[k] = curve
     return [curve for curve in curves if curve is not None]
+
+
+@contextmanager
+def _shielding_workers(starts_only: bool) -> Iterator[None]:
+    """Let processes that the block starts never see Ctrl-C, which a terminal sends to all of them.
+
+    They would print tracebacks; this process ends them. It does not see Ctrl-C within the block,
+    either, so the block must do no more than start them. (A signal mask would be kinder, but joblib
+    unblocks signals when it starts its resource tracker.)
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not starts_only or not is_main:  # elsewhere, signals cannot be set
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+
+
+def run_job(job: Job, kept: ResumeFolder | None) -> Curve:
+    """Return the curve of a job: that which is kept, or else it is run, and its curve is kept."""
+    curve = None if kept is None else kept.get(job.settings)
+    return _run(0, job, kept)[1] if curve is None else curve
 
 
 def _run(k: int, job: Job, kept: ResumeFolder | None) -> tuple[int, Curve]:

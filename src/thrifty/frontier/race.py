@@ -6,8 +6,10 @@ below the hull of the others is left out of the final, in which the others use a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic, perf_counter
 from typing import Any
 
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 from thrifty.frontier.curve import Curve
 from thrifty.frontier.fit_progress import reporting
+from thrifty.frontier.jobs import Job, ResumeFolder, plain_settings, run_job
 from thrifty.frontier.scoring import Metric, find_metric
 from thrifty.frontier.splits import split_rows
 from thrifty.frontier.tracing import trace_learner
@@ -40,7 +43,7 @@ class LearnerResult:
     learner : str
     outcome : {"ran", "beaten on a sample", "no time left"}
     seconds : float
-        Time that its final took; 0 if it did not start.
+        Time that its final took, or to read its curve if that was kept; 0 if it did not start.
     """
 
     learner: str
@@ -55,6 +58,8 @@ def race(
     metric: Metric,
     time_limit: float | None,
     rng: np.random.Generator,
+    resume: str | os.PathLike[str] | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> tuple[Curve, tuple[LearnerResult, ...]]:
     """Trace the learners one after the other and merge their curves.
 
@@ -70,11 +75,28 @@ def race(
         Seconds after which no further learner starts; the first one always runs.
     rng : numpy.random.Generator
         Draws the sample for screening.
+    resume : path, optional
+        A folder that keeps the curve of each learner when it is done.
+    about : mapping, optional
+        What the curves depend on besides the learners, in plain values, if they are kept.
+
+    Raises
+    ------
+    ResumeError
+        If `resume` is for other data or settings, before anything is run.
     """
     start = monotonic()
+    is_screened = len(learners) > 1 and len(train) > WORTH_SCREENING * SCREENING_ROWS
+    settings: dict[str, dict[str, Any]] = {name: {} for name in learners}
+    kept = None
+    if resume is not None:
+        for name, learner in learners.items():
+            settings[name] = {"name": name, "learner": plain_settings(learner), **(about or {})}
+        sampled = map(_on_sample, settings.values()) if is_screened else ()
+        kept = ResumeFolder(resume, [*settings.values(), *sampled])
     beaten: set[str] = set()
-    if len(learners) > 1 and len(train) > WORTH_SCREENING * SCREENING_ROWS:
-        beaten = screen(learners, train, validation, metric, rng)
+    if is_screened:
+        beaten = screen(learners, train, validation, metric, rng, kept, settings)
     curves: list[Curve] = []
     results: list[LearnerResult] = []
     for number, (name, learner) in enumerate(learners.items(), start=1):
@@ -84,10 +106,40 @@ def race(
         elif curves and time_limit is not None and began - start >= time_limit:
             results.append(LearnerResult(name, "no time left"))
         else:
-            with reporting(name, number, len(learners)):
-                curves.append(trace_learner(name, learner, train, validation, metric))
+            place = number, len(learners)
+            work = partial(
+                _run_final, name, learner, train, validation, metric, place, kept is not None
+            )
+            curves.append(run_job(Job(settings[name], work), kept))
             results.append(LearnerResult(name, "ran", monotonic() - began))
     return Curve.merge(curves), tuple(results)
+
+
+def _run_final(
+    name: str,
+    learner: Any,
+    train: TrainingSet,
+    validation: ValidationSet | None,
+    metric: Metric,
+    place: tuple[int, int],
+    is_kept: bool,
+) -> Curve:
+    """Trace a learner on all rows, and report how far it is.
+
+    A curve that is kept has the evidence of its models in them, as it is found by rows and models
+    that are not kept.
+    """
+    with reporting(name, *place):
+        curve = trace_learner(name, learner, train, validation, metric)
+        if not is_kept:
+            return curve
+        points = [replace(p, model=p.predictor(), find_evidence=None) for p in curve.points]
+        return replace(curve, points=tuple(points))
+
+
+def _on_sample(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of the screening of a learner: the data and the seed say which sample."""
+    return {**settings, "name": f"{settings['name']}, on a sample"}
 
 
 def screen(
@@ -96,11 +148,14 @@ def screen(
     validation: ValidationSet | None,
     metric: Metric,
     rng: np.random.Generator,
+    kept: ResumeFolder | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> set[str]:
     """Return the names of the learners that are beaten on a sample.
 
     A learner is beaten if every point of it but the constant lies clearly below the hull of the
-    others.
+    others. Finished curves are kept in a folder if there is one; `settings` are those of the
+    finals.
     """
     sample, held_out = train, validation
     if len(train) > SCREENING_ROWS:
@@ -114,10 +169,11 @@ def screen(
             _, taken = split_rows(train.task, validation.y, validation.clusters, share, rng)
             held_out = validation.take(taken)
         held_out = held_out.recode(sample.schema)
-    curves = {
-        name: trace_learner(name, learner, sample, held_out, metric)
-        for name, learner in learners.items()
-    }
+    curves = {}
+    for name, learner in learners.items():
+        about = {} if kept is None or settings is None else _on_sample(settings[name])
+        work = partial(trace_learner, name, learner, sample, held_out, metric)
+        curves[name] = run_job(Job(about, work), kept)
     beaten = set()
     for name, curve in curves.items():
         hull = Curve.merge([other for key, other in curves.items() if key != name]).hull

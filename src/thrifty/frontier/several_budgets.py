@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from thrifty.bundle import Predictor
 from thrifty.bundle.latency import largest_latency, latencies
-from thrifty.bundle.predictor import dearest_path
+from thrifty.bundle.predictor import bill_ceiling
 from thrifty.costs import BoundPrices, Prices
 from thrifty.costs.bound import LATENCY, MAIN
 from thrifty.costs.combined import combine
@@ -133,7 +133,7 @@ def most_spent(predictor: Predictor, name: str) -> float:
     """Return what any row can cost at most in a currency, or how long it can wait."""
     if name == LATENCY:
         return largest_latency(predictor.model, predictor.prices)
-    return dearest_path(predictor.model, predictor.prices.currencies[name])
+    return bill_ceiling(predictor.model, predictor.prices.currencies[name])
 
 
 def within_caps(curve: Curve, caps: Amounts) -> Curve:

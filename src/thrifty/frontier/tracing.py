@@ -21,7 +21,7 @@ from thrifty.learn.base import PricedEstimator, task_of
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.point import Point
 
-__all__ = ["check_learners", "read_table", "trace", "trace_learner"]
+__all__ = ["check_learners", "describe_run", "read_table", "trace", "trace_learner"]
 
 # Confidence level of the intervals.
 LEVEL = 0.95
@@ -105,7 +105,7 @@ def trace(
         train_rows, held_rows = split_rows(task, whole.y, whole.clusters, share, rng)
         train = whole.sample(train_rows)
         held_out = whole.hold_out(held_rows, train.schema)
-    about = {} if resume is None else _describe_run(train, held_out, metric, random_state)
+    about = {} if resume is None else describe_run(train, held_out, metric.name, random_state)
     jobs = []
     for number, (name, each) in enumerate(named.items(), start=1):
         seeded = _seeded(each, random_state)
@@ -227,16 +227,16 @@ def _path(learner: Any, train: TrainingSet, validation: ValidationSet | None) ->
     return list(learner.path(train.table, train.labels, qid=train.query, validation=held_out))
 
 
-def _describe_run(
-    train: TrainingSet, validation: ValidationSet, metric: Metric, seed: int
+def describe_run(
+    train: TrainingSet, validation: ValidationSet | None, scoring: Any, seed: Any
 ) -> dict[str, Any]:
     """Describe, in plain values, everything that the curves depend on besides the learners."""
     from thrifty import __version__
 
     return {
         "data": digest_of_set(train),
-        "validation": digest_of_set(validation),
-        "scoring": metric.name,
+        "validation": None if validation is None else digest_of_set(validation),
+        "scoring": scoring,
         "seed": seed,
         "thrifty": __version__,
     }

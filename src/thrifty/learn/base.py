@@ -50,6 +50,9 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: a table in, a frozen predictor out."""
 
     prices: PriceList | None
+    # Smallest and largest value of each column in training, for the provenance of a model file.
+    _ranges: list[list[float] | None] | None = None
+
     # Entries for the provenance of a model file, besides method and version.
     _origin: ClassVar[Mapping[str, str]] = {}
     # Whether `class_weight` multiplies the weights of the rows; if not, the estimator applies it.
@@ -164,6 +167,7 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             )
         if self._most_classes is not None:
             train.limit_classes(*self._most_classes)
+        self._ranges = _value_ranges(train)
         step = -(-len(train) // MAX_SAMPLE)
         self._sampled = train.X[::step], train.schema
         if train.classes is not None:
@@ -258,7 +262,13 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         """Join a frozen model with everything that reading it needs."""
         from thrifty import __version__
 
-        provenance = {"method": type(self).__name__, "thrifty": __version__, **self._origin}
+        provenance: dict[str, Any] = {
+            "method": type(self).__name__,
+            "thrifty": __version__,
+            **self._origin,
+        }
+        if self._ranges is not None:
+            provenance["ranges"] = self._ranges
         return Predictor(model, schema, prices, classes, knob, provenance)
 
 
@@ -280,6 +290,16 @@ def _check_integers(X: Any) -> None:
         except DataError as error:
             problems.append(f"column {j} {error}")
     raise_all(DataError, "table", problems)
+
+
+def _value_ranges(train: TrainingSet) -> list[list[float] | None]:
+    """Return the smallest and the largest value of each column; None for categories."""
+    low, high = np.fmin.reduce(train.X, axis=0), np.fmax.reduce(train.X, axis=0)
+    is_known = ~train.categorical & np.isfinite(low)
+    return [
+        [float(a), float(b)] if known else None
+        for a, b, known in zip(low, high, is_known, strict=True)
+    ]
 
 
 class PricedClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[misc]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from thrifty.bundle import Decision
 from thrifty.errors import DataError, did_you_mean, raise_all
 
-__all__ = ["ErrorCosts", "read_cost_matrix"]
+__all__ = ["ErrorCosts", "class_loss", "read_cost_matrix"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -43,8 +43,6 @@ class ErrorCosts:
     >>> scores, y = np.array([[0.9, 0.1], [0.7, 0.3]]), np.array([0, 0])
     >>> costs.actual(scores, y)  # the second row is called ill
     array([  0., 100.])
-    >>> costs.loss(scores, y)  # half of it is expected: 50 for the first row, 70 for the second
-    array([25., 85.])
     """
 
     decision: Decision
@@ -115,12 +113,37 @@ class ErrorCosts:
         wrong = y[:, np.newaxis] != np.arange(self.decision.n_classes)
         return np.asarray(wrong * self.of_row[:, np.newaxis])
 
-    def loss(self, scores: Floats, y: Codes) -> Floats:
-        """Return half of what the answers cost, plus half of what they were expected to, (n,).
 
-        The expected half is the steadier one: on few rows, costs of errors alone are too noisy.
-        """
-        return np.asarray((self.actual(scores, y) + self.decision.least(scores)) / 2)
+def class_loss(scores: Floats, y: Codes, costs: ErrorCosts | None = None) -> Floats:
+    """Return half of what the answers cost, plus half of what they were expected to, (..., n).
+
+    The expected half is the steadier one: on few rows, errors alone are too noisy.
+
+    Parameters
+    ----------
+    scores : array of shape (..., n, K)
+        Class probabilities; (n, K) if there are costs.
+    y : int array of shape (n,)
+    costs : ErrorCosts, optional
+        By default an error costs 1, so that the uncertainty is expected: one minus the largest
+        probability.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.learn.error_costs import ErrorCosts, class_loss
+    >>> scores, y = np.array([[0.9, 0.1], [0.7, 0.3]]), np.array([0, 1])
+    >>> class_loss(scores, y)
+    array([0.05, 0.65])
+    >>> costs = ErrorCosts.read([[0, 100], [500, 0]], np.array(["well", "ill"]))
+    >>> class_loss(scores, y, costs)  # 50 and 70 are expected; the second row is rightly called ill
+    array([25., 35.])
+    """
+    if costs is None:
+        actual, expected = scores.argmax(axis=-1) != y, 1.0 - scores.max(axis=-1)
+    else:
+        actual, expected = costs.actual(scores, y), costs.decision.least(scores)
+    return np.asarray((actual + expected) / 2)
 
 
 def read_cost_matrix(costs: Any, labels: list[Any]) -> Floats:

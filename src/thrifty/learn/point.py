@@ -60,7 +60,7 @@ class Point:
     look_up : callable or None
         Returns these outputs where they are too large to keep, and the model cannot tell them: it
         has seen the rows, and they come from models that have not.
-    passes : callable or None
+    interim : callable or None
         Returns where the rows of the validation set were before they stopped, if that is known.
     """
 
@@ -70,11 +70,11 @@ class Point:
     quality: float
     outputs: ValidationOutputs | None = field(default=None, repr=False, compare=False)
     look_up: Callable[[], ValidationOutputs] | None = field(default=None, repr=False, compare=False)
-    passes: Callable[[], list[States]] | None = field(default=None, repr=False, compare=False)
+    interim: Callable[[], list[States]] | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         # A point may be sent to another process; what looks rows up stays here.
-        return {**self.__dict__, "passes": None}
+        return {**self.__dict__, "interim": None}
 
     @classmethod
     def measure(
@@ -83,7 +83,7 @@ class Point:
         validation: ValidationSet,
         outputs: ValidationOutputs | None = None,
         look_up: Callable[[], ValidationOutputs] | None = None,
-        passes: Callable[[], list[States]] | None = None,
+        interim: Callable[[], list[States]] | None = None,
     ) -> Self:
         """Measure a predictor on the validation set.
 
@@ -96,7 +96,7 @@ class Point:
             What the model outputs there, if it is known already.
         look_up : callable, optional
             Returns the outputs, if models that have not seen the rows computed them.
-        passes : callable, optional
+        interim : callable, optional
             Returns where the rows were before they stopped.
         """
         if outputs is None:
@@ -108,5 +108,5 @@ class Point:
             validation.quality(outputs.scores),
             outputs if outputs.is_small else None,
             None if outputs.is_small else look_up,
-            passes,
+            interim,
         )

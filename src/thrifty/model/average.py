@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, Walk, pack, sealed, unpack
 from thrifty.model.file_checks import entry_problems, layout_problems, prior_problems
 from thrifty.model.links import apply_temperature
+from thrifty.untrusted import LARGEST
 
 __all__ = ["Average", "AverageWalk"]
 
@@ -253,9 +255,10 @@ def _array_problems(parts: Sequence[Frozen], arrays: Mapping[str, NDArray[Any]])
     n_features, n_scores, shape = parts[0].n_features, parts[0].n_scores, (len(parts),)
     if weights.shape != shape or factors.shape != shape:
         yield f"there must be one weight and one factor for each of the {len(parts)} parts"
-    if not (weights > 0).all() or not abs(weights.sum() - 1.0) <= SUM_TOL:
+    in_range = (weights > 0) & (weights <= 1 + SUM_TOL)
+    if not in_range.all() or not abs(weights.sum() - 1.0) <= SUM_TOL:
         yield "weights must be positive and add up to 1"
-    if not (np.isfinite(factors) & (factors > 0)).all():
+    if not ((factors > 0) & (factors <= LARGEST)).all():
         yield "factors must be positive and finite"
     if n_scores == 1 and (factors != 1).any():
         yield "values have no temperature: all factors must be 1"

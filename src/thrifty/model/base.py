@@ -15,15 +15,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.errors import BundleError
+from thrifty.errors import BundleError, raise_all
 from thrifty.model.motive import End, Motive
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.rounds import Path, Round
+from thrifty.untrusted import claim, shown
 
 __all__ = [
     "Bill",
@@ -45,6 +47,8 @@ Bill = Callable[[NDArray[np.bool_], NDArray[np.int64]], NDArray[np.float64]]
 
 # Models may be nested in a file, but not so deeply that building them exhausts the stack.
 MAX_DEPTH = 8
+# What a part takes besides its arrays, in bytes: a part may be nothing but a word in a header.
+PART_BYTES = 4096
 
 
 class Walk(ABC):
@@ -182,6 +186,13 @@ class Frozen(ABC):
             If anything is missing, out of range, cyclic, misshapen or not finite.
         """
 
+    def probability_problems(self) -> Iterator[str]:
+        """Yield why the scores of some row would not be class probabilities.
+
+        Most kinds make probabilities of whatever their numbers are.
+        """
+        return iter(())
+
     def check_columns(self, X: NDArray[np.floating]) -> None:
         """Raise `ValueError` unless X is a table (n, n_features)."""
         if X.ndim != 2 or X.shape[1] != self.n_features:
@@ -230,8 +241,17 @@ def pack(parts: Sequence[Frozen]) -> tuple[list[dict[str, Any]], dict[str, NDArr
     return plains, arrays
 
 
-def unpack(plains: Any, arrays: Mapping[str, NDArray[Any]]) -> list[Frozen]:
+def unpack(
+    plains: Any, arrays: Mapping[str, NDArray[Any]], raw: Collection[int] = ()
+) -> list[Frozen]:
     """Check and build the parts that `pack` flattened.
+
+    Parameters
+    ----------
+    plains : list of dict
+    arrays : mapping of str to array
+    raw : collection of int
+        Parts whose outputs are read as they are, so that they need not be class probabilities.
 
     Raises
     ------
@@ -246,8 +266,6 @@ def unpack(plains: Any, arrays: Mapping[str, NDArray[Any]]) -> list[Frozen]:
         for part in plains
     ):
         raise BundleError("the parts of the model are not described")
-    if _depth(plains) > MAX_DEPTH:
-        raise BundleError(f"models are nested more than {MAX_DEPTH} deep")
     arrays_of: dict[str, dict[str, NDArray[Any]]] = {str(k): {} for k in range(len(plains))}
     unknown = []
     for name, array in arrays.items():
@@ -257,13 +275,17 @@ def unpack(plains: Any, arrays: Mapping[str, NDArray[Any]]) -> list[Frozen]:
         else:
             unknown.append(name)
     if unknown:
-        raise BundleError(f"arrays that belong to no part of the model: {sorted(unknown)[:5]}")
-    described = zip(plains, arrays_of.values(), strict=True)
-    return [build_part(part["kind"], part["model"], own) for part, own in described]
+        raise BundleError(f"arrays that belong to no part of the model: {shown(sorted(unknown))}")
+    described = enumerate(zip(plains, arrays_of.values(), strict=True))
+    return [build_part(part["kind"], part["model"], own, k in raw) for k, (part, own) in described]
 
 
-def build_part(kind: str, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Frozen:
+def build_part(
+    kind: str, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], is_raw: bool = False
+) -> Frozen:
     """Check and build one model; the same one again if `shared_parts` has seen it.
+
+    If its outputs are read as they are, they need not be class probabilities.
 
     Raises
     ------
@@ -274,11 +296,22 @@ def build_part(kind: str, plain: Mapping[str, Any], arrays: Mapping[str, NDArray
 
     if kind not in KINDS:
         known = ", ".join(sorted(KINDS))
-        raise BundleError(f"there is no model of kind {kind[:200]!r}; the kinds are {known}")
-    seen = _SEEN_PARTS.get()
-    if seen is None:
-        return KINDS[kind].build(plain, arrays)
-    return seen.build(kind, plain, arrays)
+        raise BundleError(f"there is no model of kind {shown(kind)}; the kinds are {known}")
+    depth, seen = _DEPTH.get(), _SEEN_PARTS.get()
+    if depth > MAX_DEPTH:
+        raise BundleError(f"models are nested more than {MAX_DEPTH} deep")
+    claim(PART_BYTES, "a part of the model")
+    token = _DEPTH.set(depth + 1)
+    try:
+        build = KINDS[kind].build if seen is None else partial(seen.build, kind)
+        model = build(plain, arrays)
+    finally:
+        _DEPTH.reset(token)
+    if not is_raw:
+        raise_all(BundleError, kind, [*model.probability_problems()])
+    # For each part there are tables of the features that a row may use.
+    claim(model.n_features + 8 * model.n_scores, "the columns of a part of the model")
+    return model
 
 
 @contextmanager
@@ -335,12 +368,5 @@ class _SeenParts:
 
 
 _SEEN_PARTS: ContextVar[_SeenParts | None] = ContextVar("_SEEN_PARTS", default=None)
-
-
-def _depth(plain: Any) -> int:
-    """Return how many lists of parts lie within each other."""
-    if isinstance(plain, list):
-        return 1 + max((_depth(item) for item in plain), default=0)
-    if isinstance(plain, dict):
-        return max((_depth(item) for item in plain.values()), default=0)
-    return 0
+# How many models the one that is being built is a part of.
+_DEPTH: ContextVar[int] = ContextVar("_DEPTH", default=0)

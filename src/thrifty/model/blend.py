@@ -7,7 +7,6 @@ predictions.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -18,9 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, sealed, unpack
+from thrifty.model.file_checks import number_problems
 from thrifty.model.motive import End, Motive
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.row_hash import uniform_hash
+from thrifty.untrusted import is_count, shown
 
 __all__ = ["Blend", "BlendWalk"]
 
@@ -261,8 +262,7 @@ def _problems(
         problems.append("keys must be increasing whole numbers")
     elif len(keys) and not 0 <= keys[0] <= keys[-1] < first.n_features:
         problems.append(f"keys must be features, from 0 to {first.n_features - 1}")
-    if type(share) not in (int, float) or not math.isfinite(share) or not 0 <= share <= 1:
-        problems.append(f"share must be a number from 0 to 1, got {share!r}")
-    if type(seed) is not int or not 0 <= seed <= MAX_SEED:
-        problems.append(f"seed must be a whole number from 0 to {MAX_SEED}, got {seed!r}")
+    problems += number_problems({"share": share}, {"share": (0, 1)})
+    if not is_count(seed, 0, MAX_SEED):
+        problems.append(f"seed must be a whole number from 0 to {MAX_SEED}, got {shown(seed)}")
     return problems

@@ -9,19 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.lazy import cached_property
 from thrifty.model.base import Bill, Frozen, Price, Walk, pack, sealed, unpack
 from thrifty.model.file_checks import entry_problems, layout_problems, prior_problems
 from thrifty.model.motive import Motive
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.relay import RelayWalk
 from thrifty.model.rounds import MAX_PATHS, Path, Round
+from thrifty.untrusted import is_count, is_number, shown
 
 __all__ = ["Branch", "BranchWalk"]
 
@@ -336,14 +337,15 @@ def _problems(
     if (left.n_features, left.n_scores) != (right.n_features, right.n_scores):
         yield "the sides differ in columns or scores"
     feature, threshold, codes = plain["feature"], plain["threshold"], arrays["codes"]
-    if type(feature) is not int or not 0 <= feature < left.n_features:
-        yield f"feature is {feature!r}, expected a whole number from 0 to {left.n_features - 1}"
-    if threshold is not None and not (type(threshold) in (int, float) and math.isfinite(threshold)):
-        yield f"threshold is {threshold!r}, expected a finite number, or none for categories"
+    if not is_count(feature, 0, left.n_features - 1):
+        last = left.n_features - 1
+        yield f"feature is {shown(feature)}, expected a whole number from 0 to {last}"
+    if threshold is not None and not is_number(threshold):
+        yield f"threshold is {shown(threshold)}, expected a finite number, or none for categories"
     if (threshold is None) != (len(codes) > 0):
         yield "a split needs either a threshold or codes that go left"
     if np.any(codes < 0) or np.any(np.diff(codes) <= 0):
         yield "codes must be increasing, from 0 up"
     if type(plain["missing_left"]) is not bool:
-        yield f"missing_left is {plain['missing_left']!r}, expected true or false"
+        yield f"missing_left is {shown(plain['missing_left'])}, expected true or false"
     yield from prior_problems(arrays["prior"], left.n_scores)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, sealed
+from thrifty.model.file_checks import count_problems, output_problems
 
 __all__ = ["SUM_TOL", "CallResult", "CallResultWalk"]
 
@@ -194,8 +195,9 @@ def _nan_where_failed(probabilities: Floats) -> Floats:
 
 def _problems(columns: NDArray[Any], needs: NDArray[Any], n_features: Any) -> Iterator[str]:
     """Yield what is wrong with the columns of a result and of what its call needs."""
-    if type(n_features) is not int or n_features < 2:
-        yield f"n_features is {n_features!r}, expected a whole number from 2 up"
+    problems = [*count_problems({"n_features": n_features}, {"n_features": 2})]
+    if problems:
+        yield from problems
         return
     for name, array in (("columns", columns), ("needs", needs)):
         if array.dtype != np.int64 or array.ndim != 1:
@@ -208,3 +210,4 @@ def _problems(columns: NDArray[Any], needs: NDArray[Any], n_features: Any) -> It
             yield "a column is given twice"
         if len(columns) < 2:
             yield "a call result needs at least two classes"
+        yield from output_problems(len(columns))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, pack, sealed, unpack
 from thrifty.model.forest.forest import Forest
 from thrifty.model.forest.walk import ForestWalk

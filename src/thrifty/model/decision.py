@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.untrusted import LARGEST, is_list, is_number
 
 __all__ = ["Decision"]
 
@@ -29,7 +30,7 @@ class Decision:
     ----------
     costs : array of shape (K, K)
         ``costs[true, predicted]``: what it costs to predict one class where another is true.
-        Finite and 0 or more.
+        Finite, 0 or more, and at most 1e100.
 
     Raises
     ------
@@ -59,8 +60,8 @@ class Decision:
         problems = []
         if costs.ndim != 2 or costs.shape[0] != costs.shape[1]:
             problems.append(f"costs of errors have the shape (K, K), not {costs.shape}")
-        elif not (np.isfinite(costs) & (costs >= 0)).all():
-            wrong = costs[~(np.isfinite(costs) & (costs >= 0))].tolist()
+        elif not ((costs >= 0) & (costs <= LARGEST)).all():
+            wrong = costs[~((costs >= 0) & (costs <= LARGEST))].tolist()
             problems.append(f"costs of errors are finite and 0 or more, not {wrong[:5]}")
         raise_all(DataError, "costs", problems)
         costs.setflags(write=False)
@@ -139,11 +140,10 @@ class Decision:
         costs = plain.get("costs")
         if plain.keys() != {"costs"} or not isinstance(costs, list) or not costs:
             raise BundleError("the decision must have costs, a list of rows")
-        for row in costs:
-            numbers = isinstance(row, list) and all(type(cost) in (int, float) for cost in row)
-            if not numbers or len(row) != len(costs):
-                raise BundleError("the costs of the decision must be a square table of numbers")
+        n = len(costs)
+        if not all(is_list(row, is_number, n, n) for row in costs):
+            raise BundleError("the costs of the decision must be a square table of numbers")
         try:
             return cls(np.array(costs, dtype=np.float64))
-        except (DataError, OverflowError) as error:
+        except DataError as error:
             raise BundleError(f"the decision: {error}") from error

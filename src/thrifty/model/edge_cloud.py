@@ -11,16 +11,15 @@ Every row pays for what the devices measure, since a gate must read its features
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, raise_all
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, Walk, sealed
 from thrifty.model.encoding import Encoding
 from thrifty.model.file_checks import (
@@ -32,11 +31,13 @@ from thrifty.model.file_checks import (
     finite_problems,
     layout_problems,
     magnitude_problems,
+    output_problems,
     sealed_encoding,
     shape_problems,
 )
 from thrifty.model.links import ACTIVATIONS, apply_link
 from thrifty.model.products import weighted_sums
+from thrifty.untrusted import LARGEST, is_number, shown
 
 __all__ = ["Device", "DeviceOutput", "EdgeCloud", "EdgeCloudWalk", "audit_edge_cloud"]
 
@@ -52,9 +53,6 @@ LAYOUT = {
     "base": ("<f8", 1),
     **ENCODING_LAYOUT,
 }
-# Encoded numbers are at most 1e30 (see `Encoding`), so with parameters up to this a gate value
-# times a contribution stays finite.
-LARGEST_PARAMETER = 1e100
 
 
 class DeviceOutput(NamedTuple):
@@ -180,12 +178,10 @@ class EdgeCloud(Frozen):
         devices = []
         for k in range(self.n_devices):
             own = slice(int(self.starts[k]), int(self.starts[k + 1]))
-            mask = np.zeros(len(self.gate), dtype=bool)
-            mask[own] = True
             devices.append(
                 Device(
                     columns=np.unique(self.encoding.columns[own]),
-                    encoding=self.encoding.keep(mask),
+                    encoding=self.encoding.keep(own),
                     weights=np.column_stack([self.gate[own], self.weights[own]]),
                     start=np.append(self.offsets[k], self.bias[k]),
                     activation=self.activation,
@@ -330,22 +326,23 @@ def audit_edge_cloud(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]
     raise_all(BundleError, heading, [*entry_problems(plain, ("activation", "limit", "n_features"))])
     problems = [*count_problems(plain, {"n_features": 1}), *layout_problems(arrays, LAYOUT)]
     if not isinstance(plain["activation"], str) or plain["activation"] not in ACTIVATIONS:
-        problems.append(f"unknown activation {plain['activation']!r}")
-    if type(plain["limit"]) not in (int, float) or not math.isfinite(plain["limit"]):
-        problems.append(f"limit is {plain['limit']!r}, expected a finite number")
+        problems.append(f"unknown activation {shown(plain['activation'])}")
+    if not is_number(plain["limit"]):
+        problems.append(f"limit is {shown(plain['limit'])}, expected a finite number")
     raise_all(BundleError, heading, problems)
 
     devices, classes, q = len(arrays["offsets"]), len(arrays["base"]), len(arrays["gate"])
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(ENCODING_LAYOUT, (q,))
     shapes |= {"starts": (devices + 1,), "weights": (q, classes), "bias": (devices, classes)}
-    problems = [*shape_problems(arrays, shapes)]
+    problems = [*shape_problems(arrays, shapes), *output_problems(classes)]
     if classes < 2:
         problems.append("there must be at least two classes")
     raise_all(BundleError, heading, problems)
 
+    # Encoded numbers are at most 1e30, so a gate value times a contribution stays finite.
     parameters = ("gate", "offsets", "weights", "bias", "base")
     problems = [*finite_problems(arrays, LAYOUT)]
-    problems += magnitude_problems(arrays, parameters, LARGEST_PARAMETER)
+    problems += magnitude_problems(arrays, parameters, LARGEST)
     problems += encoding_problems(arrays, plain["n_features"])
     starts, columns = arrays["starts"], arrays["columns"]
     if starts[0] != 0 or starts[-1] != len(columns) or np.any(np.diff(starts) < 1):

@@ -58,7 +58,8 @@ class Encoding:
     def apply(self, X: NDArray[np.floating]) -> Floats:
         """Return the rows (n, d) of X encoded, (n, q)."""
         raw = X.take(self.columns, axis=1).astype(np.float64, copy=False)
-        Z = (raw - self.centers) / self.scales
+        with np.errstate(over="ignore"):  # clipped below
+            Z = (raw - self.centers) / self.scales
         categorical = self.codes != NUMERIC
         if categorical.any():
             Z[:, categorical] = raw[:, categorical] == self.codes[categorical]
@@ -66,7 +67,7 @@ class Encoding:
         missing = np.isnan(raw)
         return np.where(missing, self.fills, Z) if missing.any() else Z
 
-    def keep(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Encoding:
+    def keep(self, which: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Encoding:
         """Return the encoded columns where a mask (q,) is true, or those at some positions."""
         return Encoding(*(getattr(self, field.name)[which] for field in fields(self)))
 

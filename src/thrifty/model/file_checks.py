@@ -14,11 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.model.base import sealed
-from thrifty.model.encoding import Encoding
+from thrifty.model.encoding import MAX_ABS, Encoding
+from thrifty.untrusted import LARGEST, is_count, is_number, shown
 
 __all__ = [
     "ENCODING_LAYOUT",
     "MAX_COUNT",
+    "MAX_OUTPUTS",
+    "Layout",
     "count_problems",
     "encoding_arrays",
     "encoding_problems",
@@ -26,18 +29,23 @@ __all__ = [
     "finite_problems",
     "layout_problems",
     "magnitude_problems",
+    "number_problems",
+    "output_problems",
     "prior_problems",
     "sealed_encoding",
     "shape_problems",
 ]
 
 Arrays = Mapping[str, NDArray[Any]]
-Layout = Mapping[str, tuple[str, int]]
+Layout = Mapping[str, tuple[str | np.dtype[Any], int]]
 """Data type and number of dimensions of each array, by its name in the file."""
 
-# No table has more columns, and no target more classes; a larger number in a file is damage, and
-# would make the model allocate memory for nothing.
+# No table has more columns; a larger number in a file is damage, and would make the model allocate
+# memory for nothing.
 MAX_COUNT = 2**20
+MAX_OUTPUTS = 2**14
+"""Most classes, or outputs, of a model: what a row takes in memory grows with them."""
+
 # How far the probabilities of a prior may be from a sum of 1: they are computed by divisions.
 PRIOR_TOL = 1e-6
 
@@ -63,15 +71,37 @@ def sealed_encoding(arrays: Arrays) -> Encoding:
 def entry_problems(plain: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
     """Yield a problem unless the plain entries of a file are exactly `names`."""
     if set(plain) != set(names):
-        yield f"expected the entries {sorted(names)}, got {sorted(map(str, plain))}"
+        yield f"expected the entries {sorted(names)}, got {shown(sorted(map(str, plain)))}"
+
+
+def number_problems(
+    plain: Mapping[str, Any], ranges: Mapping[str, tuple[float, float]]
+) -> Iterator[str]:
+    """Yield a problem for each entry that is not a finite number within its range.
+
+    Examples
+    --------
+    >>> from thrifty.model.file_checks import number_problems
+    >>> list(number_problems({"share": 10**400, "slope": 2}, {"share": (0, 1), "slope": (-9, 9)}))
+    ['share is 100000000000000000...0000000000000000000, expected a number from 0 to 1']
+    """
+    for name, (low, high) in ranges.items():
+        if not is_number(plain[name], low, high):
+            yield f"{name} is {shown(plain[name])}, expected a number from {low:g} to {high:g}"
+
+
+def output_problems(n_outputs: int) -> Iterator[str]:
+    """Yield a problem if a model has too many classes or outputs."""
+    if n_outputs > MAX_OUTPUTS:
+        yield f"there are {n_outputs} outputs, at most {MAX_OUTPUTS} are possible"
 
 
 def count_problems(plain: Mapping[str, Any], smallest: Mapping[str, int]) -> Iterator[str]:
     """Yield a problem for each entry that is not a whole number from its smallest value up."""
     for name, least in smallest.items():
-        value = plain[name]
-        if type(value) is not int or not least <= value <= MAX_COUNT:
-            yield f"{name} is {value!r}, expected a whole number from {least} to {MAX_COUNT}"
+        if not is_count(plain[name], least, MAX_COUNT):
+            found = shown(plain[name])
+            yield f"{name} is {found}, expected a whole number from {least} to {MAX_COUNT}"
 
 
 def layout_problems(arrays: Arrays, layout: Layout) -> Iterator[str]:
@@ -85,7 +115,7 @@ def layout_problems(arrays: Arrays, layout: Layout) -> Iterator[str]:
     ['order must be 1-d of int64']
     """
     if set(arrays) != set(layout):
-        yield f"expected the arrays {sorted(layout)}, got {sorted(arrays)}"
+        yield f"expected the arrays {sorted(layout)}, got {shown(sorted(arrays))}"
         return
     for name, (dtype, ndim) in layout.items():
         if arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != ndim:
@@ -125,7 +155,9 @@ def prior_problems(prior: NDArray[Any], n_scores: int) -> Iterator[str]:
     """
     if prior.dtype != np.float64 or prior.shape != (n_scores,) or not np.isfinite(prior).all():
         yield f"prior must be {n_scores} finite numbers of type float64"
-    elif n_scores > 1 and not (np.all(prior >= 0) and abs(prior.sum() - 1.0) <= PRIOR_TOL):
+    elif n_scores > 1 and not (
+        np.all((prior >= 0) & (prior <= 1 + PRIOR_TOL)) and abs(prior.sum() - 1.0) <= PRIOR_TOL
+    ):
         yield "prior must be class probabilities: not negative, with a sum of 1"
 
 
@@ -138,3 +170,5 @@ def encoding_problems(arrays: Arrays, n_features: int) -> Iterator[str]:
         yield "an encoded column stands for a category that does not exist"
     if np.any(arrays["scales"] <= 0):
         yield "scales must be positive"
+    yield from magnitude_problems(arrays, ["centers"], LARGEST)
+    yield from magnitude_problems(arrays, ["fills"], MAX_ABS)

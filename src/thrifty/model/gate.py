@@ -11,18 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, Walk, pack, unpack
 from thrifty.model.leaf_gate import LeafGate
 from thrifty.model.motive import End, Motive
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.relay import RelayWalk
+from thrifty.untrusted import is_number, shown
 
 __all__ = ["Gate", "GateWalk"]
 
@@ -97,6 +98,7 @@ class Gate(Frozen):
         DataError
             If the models differ in columns or classes, or the threshold is not a number.
         """
+        threshold = threshold.item() if isinstance(threshold, np.generic) else threshold
         raise_all(DataError, "gate", list(_problems([gate, local, expensive], threshold)))
         return cls(gate, local, expensive, float(threshold))
 
@@ -323,6 +325,5 @@ def _problems(parts: list[Frozen], threshold: Any) -> Iterator[str]:
         yield "the local and the expensive model differ in columns or scores"
     if (gate.n_features, gate.n_scores) != (local.n_features, 1):
         yield "the gate must predict one value from the same columns"
-    is_number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
-    if not is_number or math.isnan(threshold):
-        yield f"the threshold must be a number, got {threshold!r}"
+    if not is_number(threshold, -math.inf, math.inf):
+        yield f"the threshold must be a number, got {shown(threshold)}"

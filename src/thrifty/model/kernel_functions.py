@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BundleError
 from thrifty.model.products import dot_products, squared_distances
+from thrifty.untrusted import LARGEST, is_count, is_number, shown
 
 __all__ = [
     "KERNELS",
@@ -178,12 +179,12 @@ class PolynomialKernel(KernelFunction):
 
     def __post_init__(self) -> None:
         _check_positive("gamma", self.gamma)
-        if type(self.degree) is not int or not 1 <= self.degree <= MAX_DEGREE:
+        if not is_count(self.degree, 1, MAX_DEGREE):
             raise ValueError(
-                f"degree is {self.degree!r}: give a whole number from 1 to {MAX_DEGREE}"
+                f"degree is {shown(self.degree)}: give a whole number from 1 to {MAX_DEGREE}"
             )
-        if not np.isfinite(self.coef0):
-            raise ValueError(f"coef0 is {self.coef0!r}: give a finite number")
+        if not abs(self.coef0) <= LARGEST:
+            raise ValueError(f"coef0 is {shown(self.coef0)}: give a finite number")
 
     def value(self, X: Floats, V: Floats) -> Floats:
         """Return the kernel values (n, m)."""
@@ -219,22 +220,26 @@ def build_kernel(name: Any, parameters: Any) -> KernelFunction:
     """
     if not isinstance(name, str) or name not in KERNELS:
         raise BundleError(
-            f"the kernel {str(name)[:200]!r} is not known here; register a custom kernel "
+            f"the kernel {shown(name)} is not known here; register a custom kernel "
             "with thrifty.model.kernel_functions.register_kernel before loading"
         )
     kind = KERNELS[name]
     expected = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     if not isinstance(parameters, Mapping) or parameters.keys() != expected:
         raise BundleError(f"the kernel {name!r} needs the parameters {sorted(expected)}")
-    if not all(type(value) in (int, float) for value in parameters.values()):
+    if not all(map(is_number, parameters.values())):
         raise BundleError(f"the parameters of the kernel {name!r} must be numbers")
+    # NumPy does not compute with whole numbers beyond 64 bits.
+    exact = {
+        name: value if abs(value) < 2**53 else float(value) for name, value in parameters.items()
+    }
     try:
-        return kind(**parameters)
+        return kind(**exact)
     except ValueError as error:
         raise BundleError(f"the kernel {name!r}: {error}") from None
 
 
 def _check_positive(name: str, value: float) -> None:
     """Raise `ValueError` unless `value` is positive and finite."""
-    if not 0 < value < np.inf:
-        raise ValueError(f"{name} is {value!r}: give a positive number")
+    if not 0 < value <= LARGEST:
+        raise ValueError(f"{name} is {shown(value)}: give a positive number")

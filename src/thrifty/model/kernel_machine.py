@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, raise_all
 from thrifty.kernels.threads import blocks, run
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, Walk, sealed
 from thrifty.model.encoding import Encoding
 from thrifty.model.file_checks import (
@@ -27,12 +27,15 @@ from thrifty.model.file_checks import (
     entry_problems,
     finite_problems,
     layout_problems,
+    magnitude_problems,
+    output_problems,
     sealed_encoding,
     shape_problems,
 )
 from thrifty.model.kernel_functions import KernelFunction, build_kernel
 from thrifty.model.pairwise import couple
 from thrifty.model.products import weighted_sums
+from thrifty.untrusted import LARGEST
 
 __all__ = ["KernelMachine", "KernelMachineWalk", "audit_kernel_machine"]
 
@@ -176,6 +179,8 @@ class KernelMachine(Frozen):
         """Return the decisions (n, pairs) of one block of rows."""
         with np.errstate(over="ignore"):
             values = self.kernel.value(self.encoding.apply(X), self.vectors)
+        # A power may be infinite, and the difference of two such would be no number.
+        np.clip(values, -LARGEST, LARGEST, out=values)
         return weighted_sums(values, self.coefficients, self.intercepts)
 
     def _in_blocks(
@@ -258,7 +263,8 @@ def audit_kernel_machine(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[
     shapes = {"coefficients": (m, pairs), "intercepts": (pairs,), "slopes": (pairs,)}
     shapes |= dict.fromkeys(ENCODING_LAYOUT, (q,))
     raise_all(BundleError, heading, [*shape_problems(arrays, shapes)])
-    problems = [*finite_problems(arrays, LAYOUT)]
+    problems = [*finite_problems(arrays, LAYOUT), *output_problems(plain["n_classes"])]
+    problems += magnitude_problems(arrays, ARRAYS, LARGEST)
     problems += encoding_problems(arrays, plain["n_features"])
     if np.any(arrays["slopes"] <= 0):
         problems.append("slopes must be positive")

@@ -7,7 +7,6 @@ margin, the distance of its two best classes (Nan and Saligrama 2017, sec. 7.7).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -17,9 +16,11 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, unpack
+from thrifty.model.file_checks import number_problems
 from thrifty.model.forest.forest import Forest
 from thrifty.model.forest.walk import ForestWalk
 from thrifty.model.path_bounds import PathBounds
+from thrifty.untrusted import LARGEST
 
 __all__ = ["LeafGate", "LeafGateWalk", "margin_of"]
 
@@ -171,13 +172,12 @@ class LeafGate(Frozen):
         """Check what a model file holds, then build the model from it."""
         if set(plain) != {"parts", "slope"}:
             raise BundleError("leaf gate: expected the entries parts and slope")
-        parts, slope, problems = unpack(plain["parts"], arrays), plain["slope"], []
+        parts, slope, problems = unpack(plain["parts"], arrays, raw=[0]), plain["slope"], []
         if len(parts) != 1 or not isinstance(parts[0], Forest):
             problems.append("a leaf gate has exactly one forest")
         elif parts[0].link != "mean" or len(parts[0].base) < 2:
             problems.append("the forest must average two outputs or more, the last one the gate's")
-        if type(slope) not in (int, float) or not math.isfinite(slope):
-            problems.append(f"slope must be a finite number, got {slope!r}")
+        problems += number_problems(plain, {"slope": (-LARGEST, LARGEST)})
         raise_all(BundleError, "leaf gate", problems)
         return cls(parts[0], float(slope))  # type: ignore[arg-type]
 

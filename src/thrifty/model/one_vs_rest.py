@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, unpack
+from thrifty.model.file_checks import output_problems
 from thrifty.model.path_bounds import PathBounds, all_of
+from thrifty.untrusted import shown
 
 __all__ = ["OneVsRest", "OneVsRestWalk"]
 
@@ -111,7 +113,7 @@ class OneVsRest(Frozen):
         """Check what a model file holds, then build the model."""
         if set(plain) != {"parts"}:
             raise BundleError(
-                f"one-vs-rest: expected the entry parts, got {sorted(map(str, plain))}"
+                f"one-vs-rest: expected the entry parts, got {shown(sorted(map(str, plain)))}"
             )
         parts = unpack(plain["parts"], arrays)
         raise_all(BundleError, "one-vs-rest", _problems(parts))
@@ -176,6 +178,7 @@ class OneVsRestWalk(Walk):
 
 def _normalize(positive: Floats) -> Floats:
     """Divide the rows of `positive` (n, K) by their sums; rows of zeros become uniform."""
+    positive = np.maximum(positive, 0.0)  # a damaged model may give anything
     # Added up class by class: the sum of a row must not depend on the number of rows.
     total: Floats = reduce(np.add, positive.T)[:, np.newaxis]
     uniform = np.full_like(positive, 1.0 / positive.shape[1])
@@ -187,6 +190,7 @@ def _problems(parts: Sequence[Frozen]) -> list[str]:
     problems = []
     if len(parts) < 3:
         problems.append(f"there are {len(parts)} models; at least three classes are needed")
+    problems += output_problems(len(parts))
     if len({part.n_features for part in parts}) > 1:
         problems.append("the models differ in columns")
     if any(part.n_scores != 2 for part in parts):

@@ -6,7 +6,7 @@ its first class.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ def couple(logits: Floats, n_classes: int) -> Floats:
     return np.asarray(unscaled / unscaled.sum(axis=1, keepdims=True))
 
 
-@cache
+@lru_cache(maxsize=4)
 def _odds_against(n_classes: int) -> NDArray[np.intp]:
     """Return where `couple` stores the odds of each other class against a class, (K, K - 1).
 
@@ -64,9 +64,11 @@ def _odds_against(n_classes: int) -> NDArray[np.intp]:
     Cached, as a walk couples one row at a time.
     """
     first, second = pair_classes(n_classes)
-    return np.array(
-        [
-            np.concatenate([np.flatnonzero(first == k), len(first) + np.flatnonzero(second == k)])
-            for k in range(n_classes)
-        ]
-    )
+    pair = np.arange(len(first))
+    place = np.empty((n_classes, n_classes), dtype=np.intp)
+    place[first, second] = pair
+    place[second, first] = len(first) + pair
+    # For each class, the pairs that it is the first of precede those that it is the second of.
+    others = np.arange(n_classes)
+    order = np.argsort(others <= others[:, np.newaxis], axis=1, kind="stable")
+    return np.take_along_axis(place, order, axis=1)[:, :-1]

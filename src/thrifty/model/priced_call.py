@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, pack, sealed, unpack
+from thrifty.model.file_checks import MAX_COUNT
 from thrifty.model.path_bounds import PathBounds
+from thrifty.untrusted import is_count, shown
 
 __all__ = ["PricedCall", "PricedCallWalk"]
 
@@ -203,8 +205,8 @@ def _problems(
     if len(parts) != 1:
         yield f"expected one model, got {len(parts)}"
         return
-    if type(n_features) is not int or type(column) is not int or not 0 <= column < n_features:
-        yield f"the call is column {column!r} of {n_features!r}"
+    if not is_count(n_features, 1, MAX_COUNT) or not is_count(column, 0, n_features - 1):
+        yield f"the call is column {shown(column)} of {shown(n_features)}"
         return
     if reads.dtype != np.int64 or reads.ndim != 1:
         yield "reads must be 1-d of int64"

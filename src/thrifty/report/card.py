@@ -122,8 +122,8 @@ def model_card(facts: dict[str, Any], *, html: bool = False) -> str:
     title, sections = f"Model card: {facts['title']}", card_sections(facts)
     if html:
         template = make_environment(facts).get_template("card.html")
-        return str(template.render(title=title, headline=facts["headline"], sections=sections))
-    parts = [f"# {_escape(title)}", _escape(facts["headline"])]
+        return str(template.render(facts, title=title, sections=sections))
+    parts = [f"# {_escape(title)}", *map(_escape, [*facts["remarks"], facts["comparison"]])]
     for section in sections:
         parts.append(f"## {_escape(section.heading)}")
         parts += [_markdown(block) for block in section.blocks]

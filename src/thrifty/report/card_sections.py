@@ -168,7 +168,7 @@ def _results(facts: dict[str, Any]) -> Section:
         ],
     )
     n_rows = settings["rows"]["test"]
-    blocks: list[Any] = [grid, f"{n_rows} test rows; in parentheses 95% confidence intervals."]
+    blocks: list[Any] = [grid, f"{n_rows} test rows; the ranges are 95% confidence intervals."]
     if facts.get("total") is not None:
         blocks.append(total_words(facts["total"], unit))
     if facts["confusion"]:
@@ -185,6 +185,16 @@ def _results(facts: dict[str, Any]) -> Section:
         errors = [f"{curve['error']:.3f} ({curve['name']})" for curve in facts["calibration"]]
         blocks.append(f"Expected calibration error of the probabilities: {', '.join(errors)}.")
     return Section("Results", blocks)
+
+
+def never_bought(facts: dict[str, Any]) -> str:
+    """Say how many features no row bought, and when the shared price of a group is paid."""
+    bought, features = facts["bought"], facts["settings"]["features"]
+    never = features - len(bought)
+    text = f"Never bought: {never} of {features} features." if never else ""
+    if any(item["group"] is not None for item in bought):
+        text += " The shared price of a group is paid once, with the first of its features."
+    return text.strip()
 
 
 def _prices(facts: dict[str, Any]) -> Section:
@@ -207,13 +217,8 @@ def _prices(facts: dict[str, Any]) -> Section:
     ]
     if lines:
         blocks.append(Grid(["feature", "price", "shared by a group", "rows that buy it"], lines))
-        never = settings["features"] - len(bought)
         more = len(bought) - len(lines)
-        blocks.append(
-            (f"And {more} more features. " if more else "")
-            + f"Never bought: {never} of {settings['features']} features. The shared price of a "
-            "group is paid once, with the first of its features."
-        )
+        blocks.append((f"And {more} more features. " if more else "") + never_bought(facts))
     else:
         blocks.append("No feature is bought: every example gets the same prediction.")
     return Section("Prices", blocks)

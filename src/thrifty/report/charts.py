@@ -22,7 +22,7 @@ from thrifty.report.displays.measured_points import draw_measured_points
 from thrifty.report.displays.style import COLORS, INK, SOFT, WARN
 from thrifty.report.words import format_mean, format_quality
 
-__all__ = ["calibration_chart", "frontier_chart"]
+__all__ = ["MAX_NAMED", "calibration_chart", "frontier_chart"]
 
 # The variables of the page that replace the colors of the displays.
 CSS_COLORS = {
@@ -31,6 +31,8 @@ CSS_COLORS = {
     WARN: "var(--warn)",
     **{color: f"var(--line-{i})" for i, color in enumerate(COLORS)},
 }
+# Names of more baselines than this would cover the points of a chart.
+MAX_NAMED = 4
 # Inches; in the SVG, 72 units are an inch.
 SIZES = {"wide": (7.2, 4.0), "narrow": (3.6, 4.2)}
 SETTINGS: dict[Any, Any] = {
@@ -44,8 +46,9 @@ SETTINGS: dict[Any, Any] = {
 def frontier_chart(facts: dict[str, Any]) -> str:
     """Draw quality against mean bill on the test set as SVG.
 
-    The wide chart names the baselines; the narrow one has letters for them. The element of each
-    point has its figures as data attributes, and as a tooltip.
+    The wide chart names the baselines if they are few; otherwise, and in the narrow one, there are
+    letters for them, as in the table of results. The element of each point has its figures as data
+    attributes, and as a tooltip.
     """
     settings, test = facts["settings"], facts["test"]
     metric, unit = settings["metric"], settings["unit"]
@@ -65,9 +68,10 @@ def frontier_chart(facts: dict[str, Any]) -> str:
         return f'{tag[1]} data-bill="{bill!r}" data-quality="{quality!r}"><title>{words}</title>'
 
     def draw(ax: Any, size: str) -> None:
-        letters = ascii_uppercase[: len(facts["baselines"])]  # the table of results has them, too
+        letters = ascii_uppercase[: len(facts["baselines"])]
         names = [baseline["name"] for baseline in facts["baselines"]]
-        draw_measured_points(ax, facts, names if size == "wide" else letters)
+        named = size == "wide" and len(names) <= MAX_NAMED
+        draw_measured_points(ax, facts, names if named else letters)
 
     svg = _draw(draw, alt, "frontier")
     return re.sub(r'(<g id="frontier-\w+-((?:point|baseline)-\d+)")>', with_figures, svg)

@@ -20,9 +20,9 @@ from thrifty.frontier.several_budgets import read_amounts
 from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.point import ValidationOutputs
 from thrifty.report.predictions import prediction_facts, recorded_metric
-from thrifty.report.remarks import comparison, remarks
+from thrifty.report.remarks import comparison, remarks, seen_rows_remark
 from thrifty.report.spending import spending_facts
-from thrifty.report.words import assumptions, shown_frontier, summary
+from thrifty.report.words import assumptions, count_queries, shown_frontier, summary
 
 __all__ = ["fit_facts", "predictor_facts"]
 
@@ -94,6 +94,7 @@ def fit_facts(
             "confidence": estimator.confidence,
             **_table_facts(found.predictor),
             "rows": found.sets.sizes,
+            "queries": count_queries(found.test),
             "cross_fitted": found.sets.cross_fitted,
         },
         "chosen": {
@@ -157,9 +158,14 @@ def predictor_facts(
     metric = recorded_metric(predictor, rows.task)
     outputs = ValidationOutputs.of(predictor, rows.X)
     result = MeasuredOutputs.of(outputs, rows, metric, predictor.ceiling, predictor.decision).result
+    sentence = summary(result, metric.name, predictor.prices.unit)
+    seen = seen_rows_remark(predictor, rows)
+    first = [] if seen is None else [seen]
     return {
         "title": title,
-        "headline": summary(result, metric.name, predictor.prices.unit),
+        "headline": " ".join([*first, sentence]),
+        "remarks": first,
+        "comparison": sentence,
         "test": _figures(result),
         "settings": {
             "target": target,
@@ -170,6 +176,7 @@ def predictor_facts(
             **dict.fromkeys(("budget", "quality", "cap", "confidence")),
             **_table_facts(predictor),
             "rows": {"test": len(rows)},
+            "queries": count_queries(rows),
         },
         **prediction_facts(predictor, rows),
         **spending_facts(predictor, rows.X),
@@ -248,7 +255,9 @@ def _frontier(found: BudgetFit) -> list[dict[str, Any]]:
     kept = shown_frontier(rows, found.curve.scoring)
     shown = [{**row, "dominated": False} for row in kept]
     if not any(row["chosen"] for row in kept):
-        shown += [{**row, "dominated": True} for row in rows if row["chosen"]]
+        # Perhaps only as printed: then it is ahead by less than the digits show.
+        tied = any(point is chosen for point in found.curve.frontier)
+        shown += [{**row, "dominated": True, "tied": tied} for row in rows if row["chosen"]]
     return sorted(shown, key=lambda row: row["bill"])
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from thrifty.costs.money import money
 from thrifty.files import write_whole
-from thrifty.report.card_sections import MAX_FEATURES_LISTED, groups_section
-from thrifty.report.charts import calibration_chart, frontier_chart
+from thrifty.report.card_sections import MAX_FEATURES_LISTED, groups_section, never_bought
+from thrifty.report.charts import MAX_NAMED, calibration_chart, frontier_chart
 from thrifty.report.spending import spending_sentences
 from thrifty.report.words import format_mean, format_number, format_quality, total_words
 
@@ -49,6 +49,8 @@ def render_page(facts: dict[str, Any]) -> str:
         calibration_chart=Markup(calibration_chart(facts)) if facts["calibration"] else "",
         groups=groups_section(facts) if facts.get("by") else None,
         max_features=MAX_FEATURES_LISTED,
+        max_named=MAX_NAMED,
+        never_bought=never_bought(facts),
         spending=spending_sentences(facts),
     )
     return str(html)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 
+from thrifty.bundle import Predictor
 from thrifty.costs.money import money
 from thrifty.frontier import BudgetFit
 from thrifty.frontier.baselines import Baseline
+from thrifty.frontier.fit_budget import table_digest
+from thrifty.learn.dataset import ValidationSet
 from thrifty.report.words import (
-    PERCENT_METRICS,
+    count_queries,
+    format_difference,
     format_interval,
     format_mean,
     format_quality,
     per_example,
 )
 
-__all__ = ["comparison", "remarks"]
+__all__ = ["comparison", "remarks", "seen_rows_remark"]
 
 # Features of a baseline that are named one by one.
 MAX_NAMED = 8
@@ -37,7 +41,7 @@ def comparison(found: BudgetFit) -> str:
         rival = min(found.baselines[:2], key=lambda each: -each.total_saving)
         theirs, ours, difference = _totals(found, rival)
         return f"{ours} vs. {theirs} with {rival.name} (difference {difference})."
-    chosen, metric, n_rows = found.test_result, found.curve.scoring, found.sets.sizes["test"]
+    chosen, metric = found.test_result, found.curve.scoring
     baseline = max(found.baselines[:2], key=lambda each: (each.quality, -each.bill))
     cost = per_example(chosen.bill, found.predictor.prices.unit)
     if baseline.bill > 0 and format_mean(baseline.bill) != format_mean(chosen.bill):
@@ -49,9 +53,9 @@ def comparison(found: BudgetFit) -> str:
     if ours == theirs:
         return f"{cost}, {metric} {ours} {interval}, the same as {baseline.name}."
     low, high = baseline.difference_interval
-    note = f"difference {_difference(metric, baseline.difference, (low, high))}"
+    note = f"difference {format_difference(metric, baseline.difference, (low, high))}"
     if low <= 0 <= high:
-        note += f", within noise: {n_rows} rows"
+        note += f", within noise: {_test_size(found)}"
     return f"{cost}, {metric} {ours} {interval} vs. {theirs} for {baseline.name} ({note})."
 
 
@@ -89,6 +93,20 @@ def remarks(found: BudgetFit) -> list[str]:
     return items
 
 
+def seen_rows_remark(predictor: Predictor, rows: ValidationSet) -> str | None:
+    """Say that the rows of a report are those that the model was fitted on; None if they are not.
+
+    Only the table of `fit_budget` is recognized, as a whole.
+    """
+    if (predictor.provenance or {}).get("data") != table_digest(rows):
+        return None
+    return (
+        "This is the table that the model was trained on, apart from a test set. Over all of its "
+        f"{len(rows)} rows, figures are too optimistic: use other rows, or those of the test set "
+        "in the report of the fit."
+    )
+
+
 def _constant_remark(found: BudgetFit) -> str:
     """Say that the chosen model answers the same for all rows."""
     chosen, metric, unit = found.test_result, found.curve.scoring, found.predictor.prices.unit
@@ -124,7 +142,7 @@ def _baseline_remark(found: BudgetFit, baseline: Baseline, verdict: str) -> str:
     words = VERDICTS[verdict].format(where=where, name=name)
     text = (
         f"{words} {theirs}, the chosen model {ours} (difference {difference}, "
-        f"{found.sets.sizes['test']} test rows)."
+        f"{_test_size(found, 'test ')})."
     )
     if not baseline.features:
         return f"{text} Use the constant, or another metric."
@@ -135,6 +153,12 @@ def _baseline_remark(found: BudgetFit, baseline: Baseline, verdict: str) -> str:
         f"{text} To use it, train a model of that kind on its {baseline.features} features "
         f'({named}); or train with effort="best" in Python, or on more rows.'
     )
+
+
+def _test_size(found: BudgetFit, which: str = "") -> str:
+    """Return the number of observations: rows, or queries of a ranking."""
+    queries = count_queries(found.test)
+    return f"{found.sets.sizes['test']} {which}rows" if queries is None else f"{queries} queries"
 
 
 def _rank(found: BudgetFit, baseline: Baseline) -> tuple[float, float]:
@@ -151,7 +175,7 @@ def _qualities(found: BudgetFit, baseline: Baseline) -> tuple[str, str, str]:
         for each in (baseline, chosen)
     )
     low, high = baseline.difference_interval
-    return theirs, ours, _difference(metric, -baseline.difference, (-high, -low))
+    return theirs, ours, format_difference(metric, -baseline.difference, (-high, -low))
 
 
 def _totals(found: BudgetFit, baseline: Baseline) -> tuple[str, str, str]:
@@ -165,10 +189,3 @@ def _totals(found: BudgetFit, baseline: Baseline) -> tuple[str, str, str]:
     )
     low, high = baseline.total_saving_interval
     return theirs, ours, f"{baseline.total_saving:+.3g} [{low:.3g}, {high:.3g}]"
-
-
-def _difference(metric: str, value: float, interval: tuple[float, float]) -> str:
-    """Format a difference of qualities with its sign and interval."""
-    if metric in PERCENT_METRICS:
-        return f"{100 * value:+.1f} points {format_interval(metric, interval)}"
-    return f"{value:+.4f} {format_interval(metric, interval)}"

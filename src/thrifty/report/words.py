@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from thrifty.costs.money import format_mean, money
 from thrifty.frontier import BudgetFit, TestResult
+from thrifty.learn.dataset import ValidationSet
 
 __all__ = [
     "assumptions",
+    "count_queries",
+    "format_difference",
     "format_interval",
     "format_mean",
     "format_number",
@@ -65,11 +70,13 @@ def summary(result: TestResult, metric: str, unit: str) -> str:
     >>> from thrifty.frontier import TestResult
     >>> from thrifty.report.words import summary
     >>> summary(TestResult(12.5, 0.875, (12.1, 12.9), (0.81, 0.92)), "accuracy", "CAD")
-    'CAD 12.50 per example, accuracy 87.5% [81.0, 92.0].'
+    'CAD 12.50 [12.10, 12.90] per example, accuracy 87.5% [81.0, 92.0].'
     """
     quality = format_quality(metric, result.quality)
     interval = format_interval(metric, result.quality_interval)
-    return f"{per_example(result.bill, unit)}, {metric} {quality} {interval}."
+    low, high = (format_mean(end) for end in result.bill_interval)
+    bill = format_mean(result.bill, unit) + (f" [{low}, {high}]" if low != high else "")
+    return f"{bill} per example, {metric} {quality} {interval}."
 
 
 def assumptions(found: BudgetFit, note: str) -> list[str]:
@@ -124,6 +131,11 @@ def assumptions(found: BudgetFit, note: str) -> list[str]:
     if found.guessed:
         items.append(f"The task, {found.task}, was inferred from the target.")
     return [*items, note] if note else items
+
+
+def count_queries(rows: ValidationSet) -> int | None:
+    """Return the number of queries of a ranking; None for other tasks."""
+    return None if rows.query is None else len(np.unique(rows.query))
 
 
 def per_example(bill: float, unit: str) -> str:
@@ -184,6 +196,20 @@ def format_interval(metric: str, interval: Sequence[float | None]) -> str:
         "?" if end is None else format_quality(metric, end).rstrip("%") for end in interval
     )
     return f"[{low}, {high}]"
+
+
+def format_difference(metric: str, value: float, interval: Sequence[float]) -> str:
+    """Format a difference of qualities with its sign and interval.
+
+    Examples
+    --------
+    >>> from thrifty.report.words import format_difference
+    >>> format_difference("accuracy", -0.044, (-0.089, 0.003))
+    '-4.4 points [-8.9, 0.3]'
+    """
+    if metric in PERCENT_METRICS:
+        return f"{100 * value:+.1f} points {format_interval(metric, interval)}"
+    return f"{value:+.4f} {format_interval(metric, interval)}"
 
 
 def format_number(value: Any) -> str:

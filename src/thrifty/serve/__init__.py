@@ -1,9 +1,11 @@
 """Serving predictions one example at a time; only NumPy is needed.
 
-`answer` (runtime.py) walks an example and fetches what it asks for from a `Source` (sources.py).
+`Runtime` (runtime/) serves a `Case`: it walks, buys what the walk asks for from sources (sources/),
+and records every purchase in a `Ledger` (ledger/). `answer` is the small version with one source.
 `Interview` (interview.py) does the same with a person as the source. `OnlineGate`
 (online_gate.py) learns while it serves which local model to trust and when to ask a remote one.
-`connect` (calls.py) lets a gate call an expensive model that is not part of its file.
+`Pacer` (pacer.py) holds the mean bill at the budget while the data drift. `connect` (calls.py)
+lets a gate call an expensive model that is not part of its file.
 """
 
 from __future__ import annotations
@@ -11,19 +13,65 @@ from __future__ import annotations
 from thrifty.serve.calls import connect
 from thrifty.serve.experts import ASK
 from thrifty.serve.interview import Interview, Question
+from thrifty.serve.ledger import Ledger
 from thrifty.serve.online_gate import Decision, OnlineGate
-from thrifty.serve.runtime import answer
-from thrifty.serve.sources import CallSource, RowSource, Source
+from thrifty.serve.pacer import OperatingPoint, Pacer, Ticket
+from thrifty.serve.runtime import Case, CaseReceipt, Charge, Runtime, answer
+from thrifty.serve.sources import (
+    AsyncSource,
+    CallSource,
+    FeatureStoreSource,
+    FunctionSource,
+    HttpSource,
+    NotFoundError,
+    PersonSource,
+    PlainSource,
+    Query,
+    RefusedError,
+    ReplaySource,
+    RowSource,
+    Source,
+    SqlSource,
+    Terms,
+    UnclearError,
+    UnsentError,
+    UnusableError,
+    read_sources,
+)
 
 __all__ = [
     "ASK",
+    "AsyncSource",
     "CallSource",
+    "Case",
+    "CaseReceipt",
+    "Charge",
     "Decision",
+    "FeatureStoreSource",
+    "FunctionSource",
+    "HttpSource",
     "Interview",
+    "Ledger",
+    "NotFoundError",
     "OnlineGate",
+    "OperatingPoint",
+    "Pacer",
+    "PersonSource",
+    "PlainSource",
+    "Query",
     "Question",
+    "RefusedError",
+    "ReplaySource",
     "RowSource",
+    "Runtime",
     "Source",
+    "SqlSource",
+    "Terms",
+    "Ticket",
+    "UnclearError",
+    "UnsentError",
+    "UnusableError",
     "answer",
     "connect",
+    "read_sources",
 ]

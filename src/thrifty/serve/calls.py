@@ -8,6 +8,7 @@ names a model to call (a URL or a predictor), or the server that the model file 
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,9 @@ __all__ = ["ModelCall", "connect", "result_columns", "stored_url"]
 
 # Rows that are sent to a server in one request.
 ROWS_PER_REQUEST = 256
+# Results that are kept for walks that are repeated, such as those of an interview; then the oldest
+# is dropped.
+MAX_RESULTS_KEPT = 1024
 
 
 def connect(predictor: Predictor, target: str | Predictor | None = None) -> Predictor:
@@ -109,6 +113,13 @@ class ModelCall:
     result : CallResult
     target : Endpoint or Predictor
         The expensive model.
+
+    Attributes
+    ----------
+    columns : frozenset of int
+        Columns of the results.
+    needs : list of str or int
+        Features that a call needs.
     """
 
     def __init__(
@@ -119,19 +130,32 @@ class ModelCall:
         self._predictor, self._result, self._target = predictor, result, target
         names = predictor.schema.names
         self._added = [names[j] for j in result.columns]
-        self._needs = [names[j] for j in result.needs]
-        self._answers: dict[str, NDArray[np.float64]] = {}
+        self.needs = [names[j] for j in result.needs]
+        self._results: OrderedDict[str, NDArray[np.float64]] = OrderedDict()
 
     def answer(self, values: Mapping[Any, Any]) -> dict[int, float]:
-        """Make the call for one example; it is sent again only if the call failed before."""
-        row = [values[name] for name in self._needs]
+        """Make the call for one example; the results of recent ones that did not fail are kept."""
+        row = [values[name] for name in self.needs]
         key = repr(row)
-        found = self._answers.get(key)
+        found = self._results.pop(key, None)
         if found is None:
             found = self._run([row])[0]
-            if not np.isnan(found).any():
-                self._answers[key] = found
+        if not np.isnan(found).any():
+            self._results[key] = found  # as the most recent one
+        if len(self._results) > MAX_RESULTS_KEPT:
+            self._results.popitem(last=False)
         return dict(zip(self._result.columns.tolist(), found.tolist(), strict=True))
+
+    def results(self, values: Mapping[Any, Any]) -> dict[str | int, float]:
+        """Make the call for one example, and return its results by name.
+
+        Unlike `answer`, it raises what the model raises, and remembers nothing.
+        """
+        classes = self._predictor.classes
+        assert classes is not None
+        outputs = self._predict([[values[name] for name in self.needs]])
+        found = read_outputs(outputs, 1, classes)[0]
+        return dict(zip(self._added, found.tolist(), strict=True))
 
     def complete(self, table: Any) -> Any:
         """Return a table with the results; calls are made for the rows that need one.
@@ -160,7 +184,7 @@ class ModelCall:
         sent = np.flatnonzero(used[:, self._result.columns].any(axis=1))
         proba = np.full((read.rows, k), np.nan)
         if len(sent):
-            cells = [np.asarray(given[name], dtype=object) for name in self._needs]
+            cells = [np.asarray(given[name], dtype=object) for name in self.needs]
             proba[sent] = self._run([[column[row] for column in cells] for row in sent.tolist()])
         if not schema.named:
             return np.column_stack([*given.values(), proba])
@@ -189,8 +213,8 @@ class ModelCall:
     def _predict(self, rows: list[list[Any]]) -> Any:
         """Return what the expensive model says of some rows."""
         if isinstance(self._target, Endpoint):
-            return self._target.predict(self._needs, rows)
-        columns = dict(zip(self._needs, map(list, zip(*rows, strict=True)), strict=True))
+            return self._target.predict(self.needs, rows)
+        columns = dict(zip(self.needs, map(list, zip(*rows, strict=True)), strict=True))
         table = columns if self._target.schema.named else np.array(rows, dtype=np.float64)
         return self._target.predict_proba(table), self._target.classes
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from thrifty.bundle.columns import is_label
-from thrifty.bundle.file import parse_json
 from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.untrusted import LARGEST, is_count, is_list, is_number, is_text, parse_json, shown
 
-__all__ = ["dump", "restore"]
+__all__ = ["MAX_STATE", "MIN_COST", "dump", "restore"]
+
+MAX_STATE = 2**24
+"""Largest size of a state, in bytes."""
+
+MIN_COST = 1e-6
+"""Smallest loss of asking: less would let the first horizon grow beyond all examples."""
 
 FORMAT = 1
 HEADING = "state of the online gate"
@@ -32,10 +37,13 @@ def dump(state: dict[str, Any]) -> bytes:
     DataError
         If a label cannot be written as JSON.
     """
-    try:
-        body = json.dumps({"online_gate": FORMAT, **state}, allow_nan=False, sort_keys=True)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"labels: only text, numbers and booleans can be saved: {error}") from None
+    wrong = [label for label in state["labels"] or () if not _is_label(label)]
+    wrong += [label for label in state["open"] or () if not (label is None or _is_label(label))]
+    if wrong:
+        raise DataError(
+            f"labels: only text, numbers and booleans can be saved, not {shown(wrong[0])}"
+        )
+    body = json.dumps({"online_gate": FORMAT, **state}, allow_nan=False, sort_keys=True)
     return json.dumps({"state": body, "sha256": _digest(body)}, indent=1).encode("ascii")
 
 
@@ -47,12 +55,12 @@ def restore(data: bytes) -> dict[str, Any]:
     BundleError
         If they are damaged, malicious or of another format.
     """
-    outer = parse_json(data)
+    outer = parse_json(data, max_bytes=MAX_STATE, what=HEADING)
     if not isinstance(outer, dict) or set(outer) != {"state", "sha256"}:
         raise BundleError("this is not the state of an online gate")
     if not isinstance(outer["state"], str) or _digest(outer["state"]) != outer["sha256"]:
         raise BundleError("the state of the online gate is damaged: its digest differs")
-    state = parse_json(outer["state"].encode())
+    state = parse_json(outer["state"].encode(), max_bytes=MAX_STATE, what=HEADING)
     if not isinstance(state, dict) or state.get("online_gate") != FORMAT:
         raise BundleError(f"the state of the online gate is not of format {FORMAT}")
     if set(state) != ENTRIES:
@@ -67,34 +75,33 @@ def restore(data: bytes) -> dict[str, Any]:
 
 def _problems(state: dict[str, Any]) -> list[str]:
     """List the entries of a state that are malformed or contradict each other."""
-    problems = []
-    for name, least in COUNTS.items():
-        if type(state[name]) is not int or not least <= state[name] < 2**62:
-            problems.append(f"{name} is {state[name]!r}")
-    if not _is_number(state["cost"]) or not 0 < state["cost"] <= 1:
-        problems.append(f"cost is {state['cost']!r}")
+    problems = [
+        f"{name} is {shown(state[name])}"
+        for name, least in COUNTS.items()
+        if not is_count(state[name], least, 2**62 - 1)
+    ]
+    if not is_number(state["cost"], MIN_COST, 1):
+        problems.append(f"cost is {shown(state['cost'])}")
     logits, advice, labels = state["logits"], state["open"], state["labels"]
     n_experts = len(logits) if isinstance(logits, list) else 0
-    if not n_experts or not all(map(_is_number, logits)):
+    if not is_list(logits, partial(is_number, low=-LARGEST, high=LARGEST), least=1):
         problems.append("logits must be numbers, one for each expert")
-    if advice is not None:
-        # The advice of each expert on the example whose label is awaited; None stands for ASK.
-        if not isinstance(advice, list) or len(advice) != n_experts:
-            problems.append(f"open must have one entry for each of the {n_experts} experts")
-        elif not all(label is None or is_label(label) for label in advice):
-            problems.append("open must hold labels")
-    if labels is not None and not (isinstance(labels, list) and all(map(is_label, labels))):
+    # The advice of each expert on the example whose label is awaited; None stands for ASK.
+    said = partial(is_list, fits=lambda label: label is None or _is_label(label))
+    if advice is not None and not said(advice, least=n_experts, most=n_experts):
+        problems.append(f"open must have a label or none for each of the {n_experts} experts")
+    if labels is not None and not is_list(labels, _is_label):
         problems.append("labels must be text, numbers or booleans")
     random = state["random"]
     if not isinstance(random, dict) or set(random) != set(PCG64_RANGES):
         problems.append(f"random must have the entries {sorted(PCG64_RANGES)}")
-    elif not all(type(random[k]) is int and 0 <= random[k] < n for k, n in PCG64_RANGES.items()):
+    elif not all(is_count(random[k], 0, n - 1) for k, n in PCG64_RANGES.items()):
         problems.append("random is out of range")
     return problems
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+def _is_label(value: Any) -> bool:
+    return type(value) is bool or is_number(value) or is_text(value, controls=True)
 
 
 def _digest(body: str) -> str:

@@ -74,8 +74,11 @@ class Interview:
         self._predictor = predictor
         self._schema = predictor.schema
         self._steps: list[Step] = []
+        self._remarks: list[str] = []
         pairs = [read_pair(self._schema, text) or text.split("=", 1) for text in known]
         self._walk = predictor.walk(dict(self._read(value, name) for name, value in pairs))
+        for name, value in self._walk.known.items():
+            self._check_range(name, value)
 
     @property
     def done(self) -> bool:
@@ -117,6 +120,11 @@ class Interview:
         """What was bought so far."""
         return self._walk.receipt
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is odd about the values so far: those beyond what the model was trained on."""
+        return tuple(self._remarks)
+
     def tell(self, text: str, feature: str | None = None) -> None:
         """Take the value of a feature, by default of the current question.
 
@@ -128,6 +136,7 @@ class Interview:
         name, value = self._read(text, feature)
         self._walk.tell({name: value})
         self._steps.append(("tell", name, value))
+        self._check_range(name, value)
 
     def know(self, text: str, feature: str | None = None) -> None:
         """Take a value that was known beforehand, so that it is free of charge."""
@@ -140,6 +149,7 @@ class Interview:
             else:
                 walk.skip(earlier)
         self._walk = walk
+        self._check_range(name, value)
 
     def skip(self) -> None:
         """Go on without the feature of the current question."""
@@ -175,6 +185,19 @@ class Interview:
     def _read(self, text: str, feature: str | None) -> tuple[str | int, Any]:
         name = self._current() if feature is None else read_feature(self._schema, feature)
         return name, read_value(self._schema.columns[self._schema.index(name)], text)
+
+    def _check_range(self, name: str | int, value: Any) -> None:
+        """Remark on a number that is smaller or larger than all in training."""
+        # What a model file says about its origin may be anything.
+        ranges: Any = (self._predictor.provenance or {}).get("ranges")
+        try:
+            low, high = map(float, ranges[self._schema.index(name)])
+        except (TypeError, ValueError, LookupError):
+            return
+        if isinstance(value, float) and not low <= value <= high:
+            self._remarks.append(
+                f"{name}: {value:g} is outside the range of the training rows, {low:g} to {high:g}"
+            )
 
     def _current(self) -> str | int:
         if not self._walk.asks:

@@ -12,7 +12,6 @@ import os
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -21,15 +20,14 @@ from numpy.typing import NDArray
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.files import write_whole
 from thrifty.serve.experts import ASK, ExpertPanel
-from thrifty.serve.gate_file import dump, restore
+from thrifty.serve.gate_file import MAX_STATE, MIN_COST, dump, restore
 from thrifty.serve.gate_rates import Rates, first_horizon
+from thrifty.untrusted import is_count, is_number, read_file, shown
 
 __all__ = ["Decision", "OnlineGate"]
 
 Floats = NDArray[np.float64]
 
-# More rounds than any gate will see; a float holds them exactly.
-MAX_HORIZON = 2**53
 # Labels listed in one error message.
 MAX_LISTED = 20
 
@@ -65,7 +63,7 @@ class OnlineGate:
         which ask where the gate is above 0; or predictors, such as the points of a path, which
         ask where their walk wants what the example does not hold.
     cost : float
-        Loss of asking the remote model, above 0 and at most 1; a wrong answer loses 1.
+        Loss of asking the remote model, from 1e-6 to 1; a wrong answer loses 1.
     horizon : int, optional
         Number of examples to come. If it is not given, or once it is exceeded, it is doubled
         again and again; what was learned is kept.
@@ -110,15 +108,15 @@ class OnlineGate:
         random_state: int | None = None,
     ) -> None:
         problems = []
-        if not isinstance(cost, int | float | np.number) or not 0 < cost <= 1:
+        if not is_number(_plain(cost), MIN_COST, 1):
             problems.append(
-                f"cost: {cost!r} is not above 0 and at most 1, the loss of a wrong answer; "
+                f"cost: {shown(cost)} is not from {MIN_COST:g} to 1, the loss of a wrong answer; "
                 "a more expensive call is never worth it"
             )
-        if horizon is not None and not (_is_integer(horizon) and 1 <= horizon <= MAX_HORIZON):
-            problems.append(f"horizon: {horizon!r} is not an integer from 1 to {MAX_HORIZON}")
-        if not (_is_integer(changes) and changes >= 0):
-            problems.append(f"changes: {changes!r} is not an integer of at least 0")
+        if horizon is not None and not is_count(_plain(horizon), 1):
+            problems.append(f"horizon: {shown(horizon)} is not an integer of at least 1")
+        if not is_count(_plain(changes)):
+            problems.append(f"changes: {shown(changes)} is not an integer of at least 0")
         raise_all(DataError, "online gate", problems)
         self._panel = ExpertPanel(experts)
         self.cost, self.changes = float(cost), int(changes)
@@ -233,7 +231,7 @@ class OnlineGate:
             If the file is damaged, or was written with another number of experts.
         """
         try:
-            state = restore(Path(path).read_bytes())
+            state = restore(read_file(path, MAX_STATE))
             n_experts = len(state["logits"])
             if n_experts != len(experts):
                 raise BundleError(f"the state is of {n_experts} experts, {len(experts)} are given")
@@ -293,7 +291,3 @@ class OnlineGate:
 def _plain(label: Any) -> Any:
     """Return a NumPy scalar as a Python value."""
     return label.item() if hasattr(label, "dtype") else label
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)

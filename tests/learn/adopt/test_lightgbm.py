@@ -176,6 +176,12 @@ def text(rows):
         (("left_child=", "left="), "not a sound LightGBM model"),
         (("leaf_value=", "leaf_value=nan "), "not trees"),
         (("end of trees", ""), "in the middle"),
+        (("num_class=1", "num_class=99999999999"), "num_class is '?99999999999"),
+        (("num_class=1", "num_class=0"), "num_class is 0"),
+        (("num_tree_per_iteration=1", "num_tree_per_iteration=-5"), "num_tree_per_iteration is"),
+        (("split_feature=", "split_feature=" + "9" * 400 + " "), "split_feature .* out of range"),
+        (("decision_type=2", "decision_type=1"), "a subset that does not exist"),
+        (("feature_names=Column_0", "feature_names=Column_1"), "distinct names"),
         (("tree\nversion", "version"), "neither a LightGBM text file"),
     ],
 )
@@ -216,3 +222,34 @@ def test_categories_that_fit_no_column_are_refused(classifier, tmp_path):
 def test_an_unfitted_model_is_refused():
     with pytest.raises(DataError, match="LGBMRegressor is not fitted"):
         adopt(lightgbm.LGBMRegressor())
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([[1, [2]]], "neither text nor numbers"),
+        ([["a", "a"]], "a category twice"),
+        ([list(range(256))], "more than 255 categories"),
+        (5, "damaged"),
+        ([5], "damaged"),
+    ],
+)
+def test_categories_that_are_no_labels_are_refused(classifier, tmp_path, labels, message):
+    text = classifier[1].booster_.model_to_string()
+    head, tail = text.rsplit("pandas_categorical:", 1)
+    known = json.loads(tail)
+    given = [*labels, *known[1:]] if isinstance(labels, list) else labels
+    path = tmp_path / "model.txt"
+    path.write_text(head + "pandas_categorical:" + json.dumps(given) + "\n")
+    with pytest.raises(DataError, match=message):
+        adopt(path)
+
+
+def test_a_small_file_cannot_unfold_to_endless_nodes(rows, tmp_path, monkeypatch):
+    X = np.where(np.abs(rows.X) < 0.5, 0.0, rows.X)
+    text = train(X, rows.value, objective="regression", zero_as_missing=True).model_to_string()
+    monkeypatch.setattr("thrifty.learn.adopt.lightgbm.MIN_NODES", 20)
+    monkeypatch.setattr("thrifty.learn.adopt.lightgbm.NODES_PER_BYTE", 0)
+    (tmp_path / "model.txt").write_text(text)
+    with pytest.raises(DataError, match="more than .* nodes"):
+        adopt(tmp_path / "model.txt")

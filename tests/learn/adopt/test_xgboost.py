@@ -7,6 +7,7 @@ values lie on a threshold or next to one. It adds in single precision, hence the
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -130,6 +131,20 @@ def change(model, *keys, to):
         (("learner_model_param", "base_score"), "[NaN]", "finite"),
         (("learner_model_param", "num_feature"), "1", "beyond the 1"),
         (("gradient_booster", "model"), {}, "not a sound XGBoost model"),
+        (("gradient_booster", "model"), [], "not a sound XGBoost model"),
+        (("gradient_booster", "model", "cats"), 5, "not a sound XGBoost model"),
+        (("gradient_booster", "model", "tree_info"), [10**30] * 99, "tree_info is not a list"),
+        (("attributes",), 5, "not a sound XGBoost model"),
+        (("attributes",), {"scikit_learn": "", "best_iteration": "9" * 30}, "best_iteration is"),
+        (("feature_names",), [5], "distinct names"),
+        (("feature_names",), 5, "not a sound XGBoost model"),
+        (("learner_model_param", "num_feature"), "99999999999", "num_feature is 99999999999"),
+        (("learner_model_param", "num_feature"), -1, "num_feature is -1"),
+        (("learner_model_param", "num_class"), "99999999999", "num_class is 99999999999"),
+        (("learner_model_param", "base_score"), "[1E999]", "finite"),
+        (("learner_model_param", "base_score"), "[9" + "9" * 400 + "]", "finite number"),
+        (("learner_model_param", "base_score"), "[[1]]", "base_score is not a list"),
+        (("learner_model_param", "base_score"), 0.5, "not a sound XGBoost model"),
     ],
 )
 def test_what_cannot_be_adopted_is_refused(keys, to, message):
@@ -144,6 +159,12 @@ def test_what_cannot_be_adopted_is_refused(keys, to, message):
     [
         ("left_children", [1, 0], "not trees|not a sound"),
         ("split_conditions", ["x"], "not a sound"),
+        ("split_conditions", [1e300], "differ in length|finite"),
+        ("split_indices", [10**400], "finite number"),
+        ("split_indices", [2**40], "split_indices is not a list"),
+        ("left_children", 5, "left_children is not a list"),
+        ("default_left", [7], "default_left is not a list"),
+        ("sum_hessian", [1.0], "differ in length"),
         ("categories_nodes", [0], "not a sound"),
         ("tree_param", {"size_leaf_vector": "3"}, "leaves are vectors"),
     ],
@@ -190,3 +211,34 @@ def test_another_json_file_is_refused_by_what_it_is(file, words, tmp_path):
     path.write_text(json.dumps(file))
     with pytest.raises(DataError, match=words):
         adopt(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "to", "message"),
+    [
+        ("categories_nodes", [10**9], "out of range"),
+        ("categories_segments", [-5], "out of range"),
+        ("categories_sizes", [1e308], "out of range"),
+    ],
+)
+def test_a_split_by_category_that_is_nowhere_is_refused(key, to, message):
+    model = model_of("categories")
+    trees = model["learner"]["gradient_booster"]["model"]["trees"]
+    tree = next(tree for tree in trees if tree["categories"])
+    tree[key] = to * len(tree[key])
+    with pytest.raises(DataError, match=message):
+        read_xgboost(json.dumps(model))
+
+
+@pytest.mark.parametrize("values", [[[1]], [1, 1, 2], [None], list(range(300))])
+def test_categories_that_are_no_labels_are_refused(values):
+    model = model_of("categories")
+    model["learner"]["gradient_booster"]["model"]["cats"]["enc"][2]["values"] = values
+    with pytest.raises(DataError, match="categor"):
+        read_xgboost(json.dumps(model))
+
+
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "model.json")
+    with pytest.raises(DataError, match=r"model.json: this is not a regular file"):
+        adopt(tmp_path / "model.json")

@@ -185,6 +185,7 @@ def list_laws():
                 yield pytest.param(check, id=f"{label}-{name}")
 
 
+@pytest.mark.usefixtures("fitted_once")
 @pytest.mark.no_cover  # long, and other tests run the same lines
 @pytest.mark.parametrize("check", list(list_laws()))
 def test_every_law_is_obeyed(check):

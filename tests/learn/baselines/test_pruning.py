@@ -131,6 +131,7 @@ EXPECTED_FAILURES = {
 }
 
 
+@pytest.mark.usefixtures("fitted_once")
 @pytest.mark.no_cover  # long, and other tests run the same lines
 @pytest.mark.parametrize(
     "check",

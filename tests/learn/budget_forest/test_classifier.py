@@ -180,6 +180,7 @@ def every_law():
                 yield pytest.param(check, id=f"{settings}-{name}")
 
 
+@pytest.mark.usefixtures("fitted_once")
 @pytest.mark.no_cover  # long, and other tests run the same lines
 @pytest.mark.parametrize("check", list(every_law()))
 def test_every_law_is_obeyed(check):

@@ -59,8 +59,8 @@ def test_a_part_that_tells_nothing_gets_little_weight_but_some(read_rows):
         [part_of(useless, X), part_of(good, X)], rows, np.arange(2), np.array([0.5, 0.5])
     )
     assert model.weights.sum() == pytest.approx(1.0)
-    # Half of the pull of 1000 rows against 3000 goes to the useless one.
-    assert model.weights[0] == pytest.approx(500 / 4000, abs=0.08)
+    # Half of the pull of 200 rows against 3000 goes to the useless one.
+    assert model.weights[0] == pytest.approx(100 / 3200, abs=0.005)
 
 
 def test_few_rows_lead_to_nearly_equal_weights(read_rows, monkeypatch):
@@ -71,7 +71,7 @@ def test_few_rows_lead_to_nearly_equal_weights(read_rows, monkeypatch):
     ]
     rows = read_rows("classification", X[:30], y[:30])
     model, _ = mix_parts(parts, rows, np.arange(2), np.array([0.5, 0.5]))
-    assert 0.48 < model.weights[0] < 0.5 < model.weights[1] < 0.52
+    assert 0.44 < model.weights[0] < 0.5 < model.weights[1] < 0.56
     monkeypatch.setitem(mixture_module.PULL_ROWS, "classification", 0.003)
     model, _ = mix_parts(parts, rows, np.arange(2), np.array([0.5, 0.5]))
     assert model.weights[0] < 0.25

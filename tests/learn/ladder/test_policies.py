@@ -96,7 +96,7 @@ class Rival:
 def challenge(rows: LadderRows, rival: Any, cap: float | None = None) -> PolicyPlanner | None:
     """Let policies challenge a rival."""
     random = np.random.RandomState(0)
-    return fit_policies(rows, rival, [2.0, 0.5], [0], BOUND, cap, random)
+    return fit_policies(rows, [rival], [2.0, 0.5], [0], BOUND, cap, random)
 
 
 def figures(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
@@ -141,11 +141,27 @@ def test_a_ladder_that_gains_nothing_has_nothing_to_be_beaten_at(read_rows) -> N
 def test_where_the_ladder_has_gained_nearly_everything_nothing_is_compared(read_rows) -> None:
     rows = read_rows("classification", *make(), prices=PRICES)
     rival = Rival(rows, 0.9, 1.0)
-    better = PolicyPlanner(Rival(rows, 1.0, 1.0), [0.0])
-    assert lag(better, rival, [2.0, 0.5], [0], rows) == math.inf
+    better = PolicyPlanner(Rival(rows, 1.0, 1.0), [0.5, 0.0])
+    assert lag(better, [rival], [2.0, 0.5], [0], rows) == math.inf
     # The same at half the bill, where the ladder has half of its gain.
-    early = PolicyPlanner(Rival(rows, 0.9, 0.5), [0.0])
-    assert lag(early, rival, [2.0, 0.5], [0], rows) == pytest.approx(-0.5)
+    early = PolicyPlanner(Rival(rows, 0.9, 0.5), [0.5, 0.0])
+    assert lag(early, [rival], [2.0, 0.5], [0], rows) == pytest.approx(-0.5)
+
+
+def test_to_be_ahead_at_a_single_bill_is_not_enough(read_rows) -> None:
+    rows = read_rows("classification", *make(), prices=PRICES)
+    once = PolicyPlanner(Rival(rows, 0.9, 0.5), [2.0, 0.0])
+    assert lag(once, [Rival(rows, 0.9, 1.0)], [2.0, 0.5], [0], rows) == math.inf
+
+
+def test_a_policy_in_branches_must_also_beat_the_plain_ladder(read_rows) -> None:
+    rows = read_rows("classification", *make(), prices=PRICES)
+    policy = PolicyPlanner(Rival(rows, 0.9, 0.5), [0.5, 0.0])
+    plain, branches = Rival(rows, 0.95, 0.6), Rival(rows, 0.9, 2.0)
+    assert lag(policy, [branches], [2.0, 0.5], [0], rows) < 0
+    assert lag(policy, [plain, branches], [2.0, 0.5], [0], rows) > lag(
+        policy, [branches], [2.0, 0.5], [0], rows
+    )
 
 
 @pytest.mark.parametrize("setting", ["FEWEST_ROWS", "FEWEST_FEATURES", "FEWEST_CELLS"])

@@ -232,17 +232,17 @@ def test_features_that_were_bought_before_the_ladder_are_paid_on_every_rung():
 
 
 def test_rows_that_went_on_passed_the_rungs_below():
-    _, state = make_split_ladder().plan(0.1).passes()
+    _, state = make_split_ladder().plan(0.1).interim()
     assert state.rows.tolist() == [1]
     assert state.scores.tolist() == [2.0] and state.bills.tolist() == [1.0]
-    assert make_split_ladder().plan_of_rung(0).passes() == []  # the constant, and nothing else
+    assert make_split_ladder().plan_of_rung(0).interim() == []  # the constant, and nothing else
 
 
 def test_before_an_average_is_bought_rows_have_its_prior():
     ladder = replace(make_ladder(), bought=frozenset({1}))
     average = Average.of([stump(0)], prior=[0.25])
     rungs = [ladder.rungs[0], replace(ladder.rungs[1], model=average), ladder.rungs[2]]
-    (state,) = replace(ladder, rungs=rungs).plan_of_rung(1).passes()
+    (state,) = replace(ladder, rungs=rungs).plan_of_rung(1).interim()
     assert state.scores.tolist() == [0.25, 0.25] and state.bills.tolist() == [2.0, 2.0]
 
 
@@ -250,7 +250,7 @@ def test_rows_of_branches_pass_the_split_and_then_the_rungs_of_their_side():
     side = replace(make_split_ladder(), bought=frozenset({0}))
     goes_left = np.array([False, True, True, False])
     branches = FittedBranches(Split(0, 0.0, -1), side, side, goes_left, np.array([7.0]))
-    split, _, left, _, right = branches.plan(0.1).passes()
+    split, _, left, _, right = branches.plan(0.1).interim()
     assert (branches.bought, branches.prices) == (frozenset(), side.prices)
     assert split.rows.tolist() == [0, 1, 2, 3] and split.scores.tolist() == [7.0] * 4
     assert split.bills.tolist() == [0.0] * 4

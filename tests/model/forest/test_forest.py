@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from forests import LINKS, Shape, draw_forest, draw_table, leaves_and_used
 
+from thrifty.errors import BundleError
 from thrifty.kernels.threads import threads
 from thrifty.model import KINDS, Forest
+from thrifty.model.base import pack, unpack
 from thrifty.model.forest import forest as forest_module
 from thrifty.model.forest.forest import ARRAYS
 from thrifty.model.forest.nodes import empty_nodes
@@ -269,3 +271,26 @@ def test_the_support_is_what_any_row_can_touch(shape):
     assert not (used & ~forest.support).any()
     assert forest.support.sum() == len(forest.features)
     assert (forest.evaluations(np.zeros((1, forest.n_features))) == forest.most_evaluations).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "base", "is_sound"),
+    [
+        ([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], True),
+        ([[0.25, 0.25], [0.5, 0.0], [0.0, 0.5]], [0.25, 0.25], True),
+        ([[0.5, 0.5], [1.0, 0.0], [0.0, 0.9]], [0.0, 0.0], False),
+        ([[0.5, 0.5], [2.0, -1.0], [0.0, 1.0]], [0.0, 0.0], False),
+        ([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]], [0.5, 0.5], False),
+    ],
+)
+def test_averages_are_class_probabilities(values, base, is_sound):
+    nodes = empty_nodes(3)
+    nodes[0] = (0.0, 1, 0)
+    zero = np.array([0])
+    forest = Forest(nodes, np.array(values), zero, zero, np.array(base), "mean", n_features=1)
+    assert (not list(forest.probability_problems())) == is_sound
+    plains, arrays = pack([forest])
+    assert unpack(plains, arrays, raw=[0])
+    if not is_sound:
+        with pytest.raises(BundleError, match="class shares"):
+            unpack(plains, arrays)

@@ -97,8 +97,8 @@ def share_children(plain, arrays):
 
 
 DAMAGES = {
-    "no link": (lambda plain, arrays: plain.pop("link"), "entries link and n_features"),
-    "more entries": (set_plain("more", 1), "entries link and n_features"),
+    "no link": (lambda plain, arrays: plain.pop("link"), "entries .'link', 'n_features'."),
+    "more entries": (set_plain("more", 1), "entries .'link', 'n_features'."),
     "strange link": (set_plain("link", "cubic"), "unknown link 'cubic'"),
     "no features": (set_plain("n_features", 0), "n_features is 0"),
     "negative features": (set_plain("n_features", -3), "n_features is -3"),

@@ -241,3 +241,12 @@ def test_parts_that_do_not_fit_are_refused():
 
 def test_every_feature_has_one_item():
     assert sorted(set(ITEM.tolist())) == [-1, *itertools.chain(range(len(OWN)))]
+
+
+def test_a_policy_has_no_more_items_and_groups_than_features():
+    predictor, value = (
+        Forest.constant([0.0], "sigmoid", 2),
+        Forest.constant([0.0] * 3, "softmax", 2),
+    )
+    with pytest.raises(DataError, match="3 items and 0 groups of 2 features"):
+        Policy.of(predictor, value, prices=[1.0] * 3)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from forests import LINKS
+from forests import LINKS, with_shares
 from hypothesis import given
 from hypothesis import strategies as st
 from short_circuits import CLASSES, GRAINS, SEEDS, draw, every_row, stop_plainly, stumps
@@ -235,6 +235,7 @@ def test_another_order_shares_the_bounds():
 def test_a_file_gives_back_the_same_model(link, tmp_path):
     assert KINDS["short-circuit"] is ShortCircuit
     rng, forest, X = draw(5, link, trees=9)
+    forest = with_shares(forest) if link == "mean" else forest
     model = ShortCircuit.of(forest, rng.permutation(9), 0.5 if link == "sum" else 0.0)
     classes = None if link == "sum" else np.arange(model.n_scores)
     predictor = Predictor(model, Schema.of(np.zeros((2, 7))), Prices().bind(7), classes)
@@ -284,3 +285,13 @@ def test_a_table_of_other_width_is_refused():
     model = ShortCircuit.of(stumps([([1, 0], [0, 1])] * 3, "vote"))
     with pytest.raises(ValueError, match="reads 3 columns"):
         model.score(np.zeros((2, 4)))
+
+
+def test_shares_of_nodes_lie_between_those_of_their_leaves():
+    nodes = empty_nodes(3)
+    nodes[0] = (0.0, 1, 0)
+    values = np.array([[0.0, 0.0, 1.0], [0.6, 0.4, 0.0], [0.5, 0.5, 0.0]])
+    zero = np.array([0])
+    forest = Forest(nodes, values, zero, zero, np.zeros(3), "mean", n_features=1)
+    assert list(forest.probability_problems()) == []
+    assert "between those of its leaves" in next(ShortCircuit.of(forest).probability_problems())

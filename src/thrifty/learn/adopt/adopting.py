@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from thrifty.bundle import Column, Predictor, Schema
+from thrifty.bundle.archive import MAX_FILE
 from thrifty.costs import PriceList
 from thrifty.errors import DataError, raise_all
 from thrifty.learn.adopt import scikit_learn
@@ -18,6 +19,7 @@ from thrifty.learn.adopt.trees import Source
 from thrifty.learn.adopt.xgboost import read_xgboost
 from thrifty.learn.dataset import bind_prices
 from thrifty.model import Forest
+from thrifty.untrusted import read_file
 
 __all__ = ["adopt", "adopt_forest"]
 
@@ -125,7 +127,10 @@ def read(model: Any) -> Source:
 
 def _read_file(path: Path) -> Source:
     """Read a text file of LightGBM or a JSON file of XGBoost, by how it begins."""
-    data = path.read_bytes()
+    try:
+        data = read_file(path, MAX_FILE, DataError)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
     start = data.lstrip()[:5]
     if start.startswith(b"{L"):
         raise DataError(f"{path}: this is UBJSON; save the XGBoost model as JSON: name it *.json")

@@ -7,7 +7,6 @@ neighbors. Such a split becomes a chain of plain ones.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,10 +21,14 @@ from thrifty.learn.adopt.trees import (
     HUGE,
     Source,
     SourceTree,
+    check_labels,
     columns_of,
     freeze,
     leaf_means,
+    to_count,
 )
+from thrifty.model.file_checks import MAX_OUTPUTS
+from thrifty.untrusted import is_count, is_list, parse_json
 
 __all__ = ["Blob", "cuts", "read_lightgbm", "unfold"]
 
@@ -42,13 +45,17 @@ TINY = float(np.float32(1e-35))
 BELOW_TINY = math.nextafter(-TINY, -math.inf)
 # Chains copy the subtrees below them; a file that needs more nodes than this is hostile.
 MAX_NODES = 1_000_000
+# All trees of a file may have so many nodes together.
+MIN_NODES, NODES_PER_BYTE = 100_000, 4
 
 
-def unfold(blob: Blob, codes: Mapping[int, Mapping[int, int]]) -> SourceTree:
+def unfold(
+    blob: Blob, codes: Mapping[int, Mapping[int, int]], max_nodes: int = MAX_NODES
+) -> SourceTree:
     """Read one tree; `codes` maps raw codes to positions, by categorical feature."""
     if blob.get("is_linear", "0") != "0":
         raise DataError("this LightGBM model has linear trees, which cannot be adopted")
-    return _Unfolding(blob, codes).tree()
+    return _Unfolding(blob, codes, max_nodes).tree()
 
 
 def cuts(
@@ -84,8 +91,8 @@ def cuts(
 class _Unfolding:
     """Collects the nodes of one tree; a part of the source may be reached more than once."""
 
-    def __init__(self, blob: Blob, codes: Mapping[int, Mapping[int, int]]) -> None:
-        self.codes = codes
+    def __init__(self, blob: Blob, codes: Mapping[int, Mapping[int, int]], max_nodes: int) -> None:
+        self.codes, self.max_nodes = codes, max_nodes
         self.leaf_value = _numbers(blob, "leaf_value", float)
         self.cover = _numbers(blob, "leaf_count", float) or [1.0] * len(self.leaf_value)
         self.split_feature = _numbers(blob, "split_feature", int)
@@ -129,8 +136,8 @@ class _Unfolding:
 
     def _place(self, source: int) -> int:
         """Add a node, to be filled from `source` later; return its number."""
-        if len(self.rows) >= MAX_NODES:
-            raise DataError("a tree of the LightGBM model has more than a million nodes")
+        if len(self.rows) >= self.max_nodes:
+            raise DataError(f"a tree of the LightGBM model has more than {self.max_nodes} nodes")
         self.rows.append([-1, -1, 0, 0.0, 0, 0.0, 1.0])
         self.open.append((source, len(self.rows) - 1))
         return len(self.rows) - 1
@@ -156,7 +163,10 @@ class _Unfolding:
 
     def _split_categories(self, source: int, node: int) -> None:
         """Fill a node with a split by category."""
-        feature, subset = self.split_feature[source], int(self.threshold[source])
+        feature, number = self.split_feature[source], self.threshold[source]
+        if not 0 <= number < len(self.bounds) - 1:
+            raise DataError("a split names a subset that does not exist; the file is damaged")
+        subset = int(number)
         words = np.array(self.words[self.bounds[subset] : self.bounds[subset + 1]], dtype="<u4")
         chosen = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
         places = self.codes.get(feature, {})
@@ -175,7 +185,10 @@ class _Unfolding:
 
 def _numbers(blob: Blob, name: str, kind: type[Number]) -> list[Number]:
     """Return the numbers of one line of a tree; none if the line is missing."""
-    return [kind(word) for word in blob.get(name, "").split()]
+    found = [kind(word) for word in blob.get(name, "").split()]
+    if kind is int and not all(is_count(number, -(2**31), 2**32 - 1) for number in found):
+        raise DataError(f"{name} of the LightGBM model holds a number out of range")
+    return found
 
 
 # Objectives whose prediction is the sum itself.
@@ -196,22 +209,27 @@ def read_lightgbm(text: str, classes: list[Any] | None = None) -> Source:
         header, blobs = _parts(text)
         link, scale = _link(header)
         columns = _Columns.of(header, text)
-        trees = [unfold(blob, columns.codes) for blob in blobs]
-        rounds = 1
+        trees: list[SourceTree] = []
+        nodes_left = max(MIN_NODES, NODES_PER_BYTE * len(text))
+        for blob in blobs:
+            trees.append(unfold(blob, columns.codes, min(nodes_left, MAX_NODES)))
+            nodes_left -= len(trees[-1].left)
+        rounds, n_outputs = 1, to_count(header["num_class"], "num_class", 1, MAX_OUTPUTS)
         if "average_output" in header:  # a random forest
-            rounds = max(len(trees) // int(header["num_tree_per_iteration"]), 1)
+            rounds = max(len(trees) // n_outputs, 1)
         forest = freeze(
             [tree.scaled(scale / rounds) for tree in trees],
-            np.zeros(int(header["num_class"])), link, columns.count,
-            [k % int(header["num_tree_per_iteration"]) for k in range(len(trees))],
+            np.zeros(n_outputs), link, columns.count,
+            [k % n_outputs for k in range(len(trees))],
         )  # fmt: skip
+        listed = columns_of(columns.names, columns.count, columns.labels)
     except (KeyError, ValueError, IndexError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"not a sound LightGBM model: {type(error).__name__} {error}") from error
     return Source(
         forest=forest,
-        columns=columns_of(columns.names, columns.count, columns.labels),
+        columns=listed,
         named=columns.names is not None,
         classes=classes,
         origin=f"LightGBM {header.get('objective') or 'custom objective'}",
@@ -236,7 +254,7 @@ class _Columns:
         if any(isinstance(found, list) for found in labels.values()):
             # pandas counts its categories: the raw code is the place.
             codes = {j: {code: code for code in range(len(found))} for j, found in labels.items()}
-        tuples = {j: tuple(found) for j, found in labels.items()}
+        tuples = {j: check_labels(list(found), j) for j, found in labels.items()}
         return cls(len(names), None if nameless else names, tuples, codes)
 
 
@@ -267,11 +285,11 @@ def _pandas_categories(text: str) -> list[list[Any]] | None:
     None if the model was not trained on such columns.
     """
     _, found, tail = text.rpartition("\npandas_categorical:")
-    categories = json.loads(tail.split("\n")[0]) if found else None
-    is_list = isinstance(categories, list)
-    if categories is not None and not (
-        is_list and all(isinstance(labels, list) for labels in categories)
-    ):
+    if not found:
+        return None
+    data, what = tail.split("\n")[0].encode(), "pandas_categorical"
+    categories = parse_json(data, max_bytes=len(data), what=what, error=DataError, finite=False)
+    if categories is not None and not is_list(categories, lambda each: isinstance(each, list)):
         raise DataError("the categories of the data frame are damaged")
     return categories or None
 
@@ -294,15 +312,16 @@ def _pairs(block: str) -> dict[str, str]:
 def _link(header: Mapping[str, str]) -> tuple[str, float]:
     """Return the link, and the factor for the sums before it."""
     name, *options = header.get("objective", "").split(" ")
-    classes = int(header["num_class"])
+    classes = to_count(header["num_class"], "num_class", 1, MAX_OUTPUTS)
+    per_round = to_count(header["num_tree_per_iteration"], "num_tree_per_iteration")
     problems = []
     if name not in LINKS or "sqrt" in options:
         taken = ", ".join([*VALUES, "binary", "multiclass"])
         problems.append(f"objective {' '.join([name, *options])!r} is none of {taken}")
     elif LINKS[name] != "softmax" and classes != 1:
         problems.append(f"objective {name!r} with {classes} outputs")
-    elif int(header["num_tree_per_iteration"]) != classes:
-        problems.append(f"{header['num_tree_per_iteration']} trees per round, {classes} classes")
+    elif per_round != classes:
+        problems.append(f"{per_round} trees per round, {classes} classes")
     raise_all(DataError, "this LightGBM model cannot be adopted", problems)
     sigmoid = [float(word.split(":")[1]) for word in options if word.startswith("sigmoid:")]
     return LINKS[name], sigmoid[0] if sigmoid and math.isfinite(sigmoid[0]) else 1.0

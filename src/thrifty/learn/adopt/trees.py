@@ -10,17 +10,21 @@ x <= threshold compares doubles, so each threshold becomes the largest double th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle import Column
-from thrifty.errors import BundleError, DataError
+from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model import Forest
+from thrifty.model.file_checks import MAX_COUNT
 from thrifty.model.forest.nodes import CATEGORICAL, MISSING_LEFT, NODE, empty_nodes
+from thrifty.untrusted import is_count, is_list, is_number, is_text, shown
 
 __all__ = [
     "CODES",
@@ -29,9 +33,11 @@ __all__ = [
     "SourceTree",
     "at_most",
     "below",
+    "check_labels",
     "columns_of",
     "freeze",
     "leaf_means",
+    "to_count",
 ]
 
 CODES = 256
@@ -69,7 +75,8 @@ class SourceTree:
 
     def scaled(self, factor: float) -> SourceTree:
         """Return the same tree with all values multiplied by `factor`."""
-        return replace(self, values=self.values * factor)
+        with np.errstate(over="ignore"):  # `freeze` refuses what is not finite
+            return replace(self, values=self.values * factor)
 
 
 def freeze(
@@ -105,7 +112,9 @@ def freeze(
         "subsets": np.array(subsets, dtype=np.uint64).reshape(-1, 4),
     }
     try:
-        return Forest.build({"link": link, "n_features": n_features}, arrays)
+        forest = Forest.build({"link": link, "n_features": n_features}, arrays)
+        raise_all(BundleError, "forest", [*forest.probability_problems()])
+        return forest
     except BundleError as error:
         raise DataError(f"the model cannot be adopted: {error}") from error
 
@@ -119,9 +128,43 @@ def leaf_means(
     for level in reversed(_levels(left, right)):
         split = level[left[level] >= 0]
         one, other = left[split], right[split]
-        share = (cover[one] / (cover[one] + cover[other]))[:, np.newaxis]
-        values[split] = share * values[one] + (1.0 - share) * values[other]
+        with np.errstate(over="ignore", invalid="ignore"):  # `freeze` refuses what is not finite
+            share = (cover[one] / (cover[one] + cover[other]))[:, np.newaxis]
+            values[split] = share * values[one] + (1.0 - share) * values[other]
     return values
+
+
+def to_count(value: Any, what: str, least: int = 0, most: int = MAX_COUNT) -> int:
+    """Read a whole number, which a file may hold as text, before anything is made of that size.
+
+    Raises
+    ------
+    DataError
+        If it is not one from `least` to `most`.
+    """
+    if is_text(value, most=20) and re.fullmatch("-?[0-9]+", value, re.ASCII):
+        value = int(value)
+    if not is_count(value, least, most):
+        raise DataError(f"{what} is {shown(value)}, expected a number from {least} to {most}")
+    return value
+
+
+def check_labels(labels: Any, feature: int) -> tuple[Any, ...]:
+    """Return the categories of a feature, from a file, if they are distinct labels.
+
+    Raises
+    ------
+    DataError
+        If they are not, or too many.
+    """
+    is_label = partial(is_text, controls=True)
+    if not is_list(labels, lambda label: is_number(label) or is_label(label)):
+        raise DataError(f"the categories of feature {feature} are neither text nor numbers")
+    if len(labels) > CODES - 1:
+        raise DataError(f"feature {feature} has more than 255 categories; merge the rare ones")
+    if len(set(labels)) < len(labels):
+        raise DataError(f"feature {feature} has a category twice")
+    return tuple(labels)
 
 
 def _breadth_first(left: Ints, right: Ints) -> tuple[Ints, Ints]:
@@ -198,7 +241,18 @@ class Source:
 def columns_of(
     names: Sequence[str] | None, n_features: int, categories: dict[int, tuple[Any, ...]]
 ) -> tuple[Column, ...]:
-    """Return columns by name, or by position if there are no names."""
+    """Return columns by name, or by position if there are no names.
+
+    Raises
+    ------
+    DataError
+        If the names are not distinct texts, one for each feature.
+    """
+    is_name = partial(is_text, controls=True)
+    if names is not None and not (
+        is_list(list(names), is_name, n_features, n_features) and len(set(names)) == n_features
+    ):
+        raise DataError(f"the model must have {n_features} distinct names, one for each feature")
     features: Sequence[str | int] = range(n_features) if names is None else names
     return tuple(Column(name, categories.get(j)) for j, name in enumerate(features))
 

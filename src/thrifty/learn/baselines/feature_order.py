@@ -25,6 +25,7 @@ from thrifty.learn.neighbors.base import SequentialClassifier, Stop, weighted_pr
 from thrifty.learn.neighbors.classifier import MarginNeighborsClassifier
 from thrifty.learn.point import Point
 from thrifty.model.sequential import LocalGaussians, Neighbors, SequentialModel
+from thrifty.model.sequential.audit import work_problems
 from thrifty.model.sequential.base import SequentialStates
 
 __all__ = ["FixedOrderClassifier", "RandomOrderClassifier", "ValueOfClassifier"]
@@ -202,6 +203,8 @@ class ValueOfClassifier(SequentialClassifier):
         table = ScaledTable.of(train)
         unit = table.distance_units()
         scores = (table.X - table.center) * unit
+        order = np.flatnonzero(np.nanstd(table.X, axis=0) > 0)
+        raise_all(DataError, "table", [*work_problems(int(table.y.max()) + 1, len(order))])
         weighted_price, weighted_group_price = weighted_prices(train.prices, self.alpha)
         return LocalGaussians(
             standard_scores=np.where(np.isnan(scores), 0.0, scores),
@@ -211,7 +214,7 @@ class ValueOfClassifier(SequentialClassifier):
             weighted_price=weighted_price,
             group=train.prices.group,
             weighted_group_price=weighted_group_price,
-            order=np.flatnonzero(np.nanstd(table.X, axis=0) > 0),
+            order=order,
             ridge=RIDGE,
             threshold=1.0,
         )

@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from thrifty.bundle import Predictor, Schema
 from thrifty.costs import PriceList
 from thrifty.errors import DataError
-from thrifty.files import write_whole
+from thrifty.files import make_folder, write_whole
 from thrifty.learn._sklearn import take_rows
 from thrifty.learn.adopt.adopting import read
 from thrifty.learn.adopt.columns import find_columns, renumber
@@ -150,7 +150,7 @@ def prepare_expensive(
         else:
             proba = ready.predict_proba(table, train.classes)
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             data = io.BytesIO()
             np.save(data, proba, allow_pickle=False)
             write_whole(path, data.getvalue())

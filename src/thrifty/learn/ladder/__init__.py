@@ -26,7 +26,7 @@ and bin); `fit_rungs`, for each rung `fit_boosted`, `fit_forest`, `fit_linear_pa
 `drop_features`; `fit_uncertainty`, for values; `StoppingEvidence` (what each row loses and pays on
 each rung). If `find_split` finds a split, all of this is repeated on each side, at most twice
 (`FittedBranches`). `fit_policies` compares a small policy with the ladder and, if it is ahead at
-some bill, fits a full one. All of them are a `Planner`: `plan` gives the frozen model at a cost
+two bills, fits a full one. All of them are a `Planner`: `plan` gives the frozen model at a cost
 weight, with its scores and bills of the evidence; a ladder finds its thresholds by dynamic
 programming. `fit` takes the plan of the least cost; `path` has the plans of 100 cost weights and
 three rungs to start on, every rung by itself, and up to 40 cost weights of the policies.

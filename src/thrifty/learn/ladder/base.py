@@ -171,9 +171,9 @@ class Ladder(PricedEstimator):
             if plan.key not in points:
                 look_up = partial(_last_outputs, plan, len(measured))
                 predictor = self._predictor_of(plan.model, train, knob)
-                passes = partial(_last_passes, plan, len(rows.evidence) - len(measured))
+                interim = partial(_last_interim, plan, len(rows.evidence) - len(measured))
                 points[plan.key] = Point.measure(
-                    predictor, measured, look_up=look_up, passes=passes
+                    predictor, measured, look_up=look_up, interim=interim
                 )
 
         before = pace.clock()
@@ -233,8 +233,9 @@ class Ladder(PricedEstimator):
         pace.begin(BRANCHES_DONE, POINTS_DONE)
         if settings.challengers and pace.seconds_left > POLICIES_TAKE * spent:
             cost_weights = plain.evidence.cost_weights()[::COMPARED_EVERY]
+            ladders: list[Planner] = [plain] if branches is None else [plain, branches]
             policies = fit_policies(
-                rows, branches or plain, cost_weights, STARTS, train.prices, self.cap, random
+                rows, ladders, cost_weights, STARTS, train.prices, self.cap, random
             )
         pace.begin(POINTS_DONE, 1.0)
         trees: list[Plan] = []
@@ -341,10 +342,10 @@ def _last_outputs(plan: Plan, count: int) -> ValidationOutputs:
     return ValidationOutputs(*(each[-count:] for each in plan.outputs()))
 
 
-def _last_passes(plan: Plan, first: int) -> list[States]:
+def _last_interim(plan: Plan, first: int) -> list[States]:
     """Return where the rows of the evidence from `first` on were before they stopped."""
     last = []
-    for rows, scores, bills in plan.passes():
+    for rows, scores, bills in plan.interim():
         kept = rows >= first
         last.append(States(rows[kept] - first, scores[kept], bills[kept]))
     return last

@@ -2,7 +2,7 @@
 
 A policy costs more to train than a ladder on small tables, and is seldom better. So a small one is
 fitted first, and compared with the ladder on the evidence, at bills up to those where the ladder
-has gained most of what there is to gain. Only if it is better somewhere is a full one fitted.
+has gained most of what there is to gain. Only if it is better at two of them is a full one fitted.
 
 In branches there is a policy on each side, which knows the features that were split on.
 """
@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ QUICK = replace(
 FEWEST_ROWS, FEWEST_FEATURES, FEWEST_CELLS = 1000, 6, 40_000
 # Cost weights of a path, and those at which a small policy is compared with the ladder.
 N_COST_WEIGHTS, N_COMPARED = 40, 12
-# Where a small policy is ahead of the ladder at some bill, a full one is fitted.
+# Where a small policy is ahead of the ladder at two bills, a full one is fitted.
 # Bills at which the ladder has gained more than this share of what it ever gains do not count.
 NEARLY_ALL = 0.95
 
@@ -106,7 +107,7 @@ class PolicyPlanner(NamedTuple):
 
 def fit_policies(
     rows: LadderRows,
-    ladder: Planner,
+    ladders: Sequence[Planner],
     cost_weights: Sequence[float],
     starts: Sequence[int],
     prices: BoundPrices,
@@ -118,8 +119,9 @@ def fit_policies(
     Parameters
     ----------
     rows : LadderRows
-    ladder : FittedLadder or FittedBranches
-        What they must beat, at these cost weights and rungs to start on.
+    ladders : sequence of FittedLadder or FittedBranches
+        What they must beat, at these cost weights and rungs to start on: the plain ladder and, if
+        there are any, its branches. The last one says where there is a policy.
     cost_weights : sequence of float
     starts : sequence of int
     prices : BoundPrices
@@ -134,40 +136,41 @@ def fit_policies(
     n_cells = rows.n_train * n_features
     if n_features < FEWEST_FEATURES or n_cells < FEWEST_CELLS:
         return None
-    trial = _fit(rows, ladder, prices, cap, TRIAL, N_COMPARED, random)
-    if lag(trial, ladder, cost_weights, starts, rows) >= 0:
+    trial = _fit(rows, ladders[-1], prices, cap, TRIAL, N_COMPARED, random)
+    if lag(trial, ladders, cost_weights, starts, rows) >= 0:
         return None
     full = UNDER_CAP if cap is not None else QUICK if n_cells < FEW_CELLS else FULL
-    return _fit(rows, ladder, prices, cap, full, N_COST_WEIGHTS, random)
+    return _fit(rows, ladders[-1], prices, cap, full, N_COST_WEIGHTS, random)
 
 
 def lag(
     trial: PolicyPlanner,
-    ladder: Planner,
+    ladders: Sequence[Planner],
     cost_weights: Sequence[float],
     starts: Sequence[int],
     rows: LadderRows,
 ) -> float:
-    """Return by how much a policy is behind a ladder where it compares best.
+    """Return by how much a policy is behind the best of some ladders where it compares well.
 
-    It is a share of all that the ladder gains; negative if the policy is ahead. Where the ladder
-    has gained nearly everything, nobody needs a policy: these bills do not count. The ladder has
-    the plans of the given cost weights and rungs to start on.
+    That is at the bill where it compares best but one: to be ahead at a single bill may be luck. It
+    is a share of all that the ladders gain; negative if the policy is ahead. Where they have
+    gained nearly everything, nobody needs a policy: these bills do not count. The ladders have the
+    plans of the given cost weights and rungs to start on.
     """
-    plans = [ladder.plan(cost_weight, start) for cost_weight in cost_weights for start in starts]
+    plans = [ladder.plan(*knob) for ladder in ladders for knob in product(cost_weights, starts)]
     figures = sorted(_bill_and_loss(plan, rows) for plan in plans)
     bills, losses = np.array(figures).T
     losses = np.minimum.accumulate(losses)
     start, gained = losses[0], losses[0] - losses[-1]
     if gained <= 0:
         return math.inf
-    behind = [math.inf]
+    behind = [math.inf, math.inf]
     for cost_weight in trial.cost_weights:
         bill, loss = _bill_and_loss(trial.planner.plan(cost_weight), rows)
         there = float(np.interp(bill, bills, losses))
         if bill > 0 and start - there < NEARLY_ALL * gained:
             behind.append((loss - there) / gained)
-    return min(behind)
+    return sorted(behind)[1]
 
 
 def _bill_and_loss(plan: Plan, rows: LadderRows) -> tuple[float, float]:

@@ -13,9 +13,8 @@ from thrifty.costs import BoundPrices
 from thrifty.learn.binned import Binned
 from thrifty.learn.crossfit import LARGE, CrossFit
 from thrifty.learn.dataset import TrainingSet, ValidationSet
-from thrifty.learn.error_costs import ErrorCosts
+from thrifty.learn.error_costs import ErrorCosts, class_loss
 from thrifty.learn.targets import queries
-from thrifty.model.stages import class_uncertainty
 
 __all__ = ["LadderRows"]
 
@@ -146,11 +145,7 @@ class LadderRows:
         Where errors have costs, these take the place of the error, and what is expected of them
         that of the uncertainty.
         """
-        if self.evidence_costs is not None:
-            return self.evidence_costs.loss(scores, self.evidence_y)
-        # Half the error, half its calibrated estimate: on few rows, errors alone are too noisy.
-        error = scores.argmax(axis=1) != self.evidence_y
-        return np.asarray((class_uncertainty(scores) + error) / 2)
+        return class_loss(scores, self.evidence_y, self.evidence_costs)
 
     @cached_property
     def bins_to_fit(self) -> list[Binned]:

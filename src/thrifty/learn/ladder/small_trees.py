@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.bundle.predictor import dearest_path
+from thrifty.bundle.predictor import bill_ceiling
 from thrifty.costs import BoundPrices
 from thrifty.learn.ladder.rows import LadderRows
 from thrifty.learn.ladder.stopping import Plan
@@ -81,7 +81,7 @@ def fit_small_trees(rows: LadderRows, prices: BoundPrices, cap: float | None) ->
     plans = []
     for i, j in enumerate(likely.argmax(axis=1).tolist()):
         forest = whole[i][j]
-        if cap is None or dearest_path(forest, prices) <= cap:
+        if cap is None or bill_ceiling(forest, prices) <= cap:
             key = b"tree" + forest.nodes.tobytes() + forest.values.tobytes()
             plans.append(Plan(key, forest, partial(ValidationOutputs, scores[i, j], bills[i, j])))
     return plans

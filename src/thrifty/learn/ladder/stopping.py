@@ -120,13 +120,13 @@ class Plan(NamedTuple):
     """A frozen model, and what it does with the evidence.
 
     `key` is equal for equal models of one fit; `outputs` looks up scores and bills of the evidence,
-    by models that have not seen it; `passes` looks up where its rows were before they stopped.
+    by models that have not seen it; `interim` looks up where its rows were before they stopped.
     """
 
     key: bytes
     model: Frozen
     outputs: Callable[[], ValidationOutputs]
-    passes: Callable[[], list[States]] = list
+    interim: Callable[[], list[States]] = list
 
 
 class Planner(Protocol):
@@ -219,7 +219,7 @@ class FittedLadder:
                 scores[stops == place] = rung.scores[stops == place]
             return ValidationOutputs(scores, bills[stops])
 
-        def passes() -> list[States]:
+        def interim() -> list[States]:
             states, first = [], rungs[0].model
             if isinstance(first, Average):  # before it is bought, rows have the prior
                 bill = price_of(np.array(sorted(self.bought), dtype=np.int64), self.prices)
@@ -229,7 +229,7 @@ class FittedLadder:
                 states.append(States(rows, rung.scores[rows], np.full(len(rows), bills[place])))
             return states
 
-        self._plans[key] = Plan(key, frozen, outputs, passes)
+        self._plans[key] = Plan(key, frozen, outputs, interim)
         return self._plans[key]
 
     @cached_property
@@ -279,16 +279,16 @@ class FittedBranches:
                 joined.append(both)
             return ValidationOutputs(*joined)
 
-        def passes() -> list[States]:
+        def interim() -> list[States]:
             bill = price_of(np.array(sorted(self.bought), dtype=np.int64), self.prices)
             states = [States.alike(len(self.goes_left), self.prior, bill)]
             for side, plan in ((self.goes_left, left), (~self.goes_left, right)):
                 rows = np.flatnonzero(side)
-                states += [state._replace(rows=rows[state.rows]) for state in plan.passes()]
+                states += [state._replace(rows=rows[state.rows]) for state in plan.interim()]
             return states
 
         key = b"|".join([repr(self.split).encode(), left.key, right.key])
-        return Plan(key, model, outputs, passes)
+        return Plan(key, model, outputs, interim)
 
     @property
     def prices(self) -> BoundPrices:

@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.learn.error_costs import class_loss
 from thrifty.model import Policy
 from thrifty.model.policy import Start, Visit
 from thrifty.model.policy.wallets import Wallets
@@ -127,8 +128,7 @@ class Trace:
 
     def losses(self, y: Ints) -> Floats:
         """Return (error + uncertainty) / 2 of the rows at each step, (steps, n)."""
-        error = self.scores.argmax(axis=2) != y
-        return np.asarray((error + 1.0 - self.scores.max(axis=2)) / 2.0)
+        return class_loss(self.scores, y)
 
     def cost_weights(self, count: int, weight: Floats | None = None) -> list[float]:
         """Return up to `count` cost weights, largest first, down to 0.

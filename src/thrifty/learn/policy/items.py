@@ -77,7 +77,7 @@ class Items:
         for j in np.flatnonzero(~known).tolist():
             g = int(prices.group[j])
             comes_whole = full_own[j] == 0 or (
-                prices.structure is not None and len(prices.structure.mates(j)) > 1
+                prices.structure is not None and len(prices.structure.panel_members(j)) > 1
             )
             if comes_whole and g in item_of_group:
                 item[j] = item_of_group[g]

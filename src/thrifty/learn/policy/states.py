@@ -111,7 +111,7 @@ def visit_states(
         item = np.where(explores, drawn, rate.argmax(axis=1))
         going = open_items.any(axis=1, keepdims=True)
         table = np.where(policy.reads[item] & going, values, table)
-        bought = np.asarray(bought | policy.bundle[item])
+        bought = np.asarray(bought | policy.bundle(item))
         visited.append(States(rows, bought))
     joined = visited[0]
     for states in visited[1:]:

@@ -82,8 +82,8 @@ class CompressedSVC(SVCCompressor):
     >>> len(full.support_)
     241
     >>> small = CompressedSVC(full, Prices(evaluation=0.01), n_vectors=8).fit(table.X, table.y)
-    >>> (small.predict(table.X) == full.predict(table.X)).mean().round(3).item()
-    0.995
+    >>> (small.predict(table.X) == full.predict(table.X)).mean().item()  # varies by machine
+    0.99...
     >>> small.bill(table.X).max().item()  # two features, eight evaluations
     2.08
     """

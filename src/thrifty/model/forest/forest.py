@@ -7,9 +7,9 @@ a walk that has come no further.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thrifty.kernels.descent import descend, run_forest
 from thrifty.kernels.threads import blocks, run
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, sealed
 from thrifty.model.forest.nodes import (
     CATEGORICAL,
@@ -30,13 +31,17 @@ from thrifty.model.forest.walk import ForestLists, ForestWalk, Split
 from thrifty.model.links import apply_link
 from thrifty.model.path_bounds import PathBounds
 
-__all__ = ["Forest"]
+__all__ = ["SHARES_TOL", "Forest", "votes_of"]
 
 ARRAYS = ("nodes", "values", "roots", "outputs", "base", "subsets")
 # A block of rows stays in the processor's cache while all trees pass over it. Each block brings all
 # trees there anew, so blocks must not be too small; nor too large, as threads share them out.
 BYTES_PER_BLOCK = 2**20
 MIN_ROWS, MAX_ROWS = 512, 4096
+# How far the class shares of all trees may be from a sum of 1.
+SHARES_TOL = 1e-6
+# Nodes times features of the largest tree whose ways are compared with each other.
+MAX_PATH_CELLS = 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +193,7 @@ class Forest(Frozen):
 
     def path_bounds(self) -> PathBounds:
         """Return what single rows use at most: the way to a leaf if there is one tree."""
-        if len(self.roots) != 1:
+        if len(self.roots) != 1 or len(self.nodes) * self.n_features > MAX_PATH_CELLS:
             return super().path_bounds()
         ways = np.unique(self.paths[is_leaf(self.nodes)], axis=0)
         return PathBounds.of(self.unpack_paths(ways), np.ones(len(ways), dtype=np.int64))
@@ -229,6 +234,21 @@ class Forest(Frozen):
         audit_forest(plain, arrays)
         return cls(**arrays, link=plain["link"], n_features=plain["n_features"])
 
+    def probability_problems(self) -> Iterator[str]:
+        """Yield why averages over the trees would not be class probabilities, also in walks."""
+        if self.link not in ("mean", "vote"):
+            return
+        if not (np.all(self.base >= 0) and np.all(self.contributions >= 0)):
+            yield "class shares must not be negative"
+        sums = self.contributions.sum(axis=1)
+        trees = [0.0, 0.0]
+        if len(self.roots):
+            ends = (np.minimum.reduceat(sums, self.roots), np.maximum.reduceat(sums, self.roots))
+            trees = [float(end.sum()) for end in ends]
+        totals = (np.array(trees) + self.base.sum()) / max(len(self.roots), 1)
+        if not np.all(np.abs(totals - 1.0) <= SHARES_TOL):
+            yield "class shares must add up to 1"
+
     @cached_property
     def features(self) -> NDArray[np.int64]:
         """Features that some split reads, increasing."""
@@ -240,7 +260,7 @@ class Forest(Frozen):
         """What a tree adds to the outputs at each node: its values, or its vote for the largest."""
         if self.link != "vote":
             return self.values
-        return sealed(np.eye(self.values.shape[1])[self.values.argmax(axis=1)])
+        return sealed(votes_of(self.values))
 
     @cached_property
     def paths(self) -> NDArray[np.uint64]:
@@ -272,14 +292,18 @@ class Forest(Frozen):
     @cached_property
     def as_lists(self) -> ForestLists:
         """The forest as Python lists, for walks."""
-        bits = np.unpackbits(self.subsets.astype("<u8").view(np.uint8), axis=1, bitorder="little")
-        subsets = [frozenset(np.flatnonzero(row).tolist()) for row in bits]
+
+        @cache
+        def subset(number: int) -> frozenset[int]:
+            words = self.subsets[number].astype("<u8").view(np.uint8)
+            return frozenset(np.flatnonzero(np.unpackbits(words, bitorder="little")).tolist())
+
         splits: list[Split | None] = []
         for node, (threshold, child, feature) in enumerate(self.nodes.tolist()):
             if child == node:
                 splits.append(None)
                 continue
-            codes = subsets[int(threshold)] if feature & CATEGORICAL else None
+            codes = subset(int(threshold)) if feature & CATEGORICAL else None
             missing_left = bool(feature & MISSING_LEFT)
             splits.append(Split(feature & INDEX, threshold, child, missing_left, codes))
         return ForestLists(
@@ -308,6 +332,13 @@ class Forest(Frozen):
         if self.link in ("mean", "vote"):
             raw /= max(len(self.roots), 1)
         return raw, words
+
+
+def votes_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return zeros of the shape of values (m, K), with a one at the largest of each row."""
+    votes = np.zeros(values.shape)
+    votes[np.arange(len(values)), values.argmax(axis=1)] = 1.0
+    return votes
 
 
 def _rows_per_block(X: NDArray[np.floating]) -> int:

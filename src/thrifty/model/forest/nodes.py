@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, raise_all
+from thrifty.model.file_checks import (
+    Layout,
+    count_problems,
+    entry_problems,
+    layout_problems,
+    output_problems,
+)
 from thrifty.model.links import LINKS
+from thrifty.untrusted import LARGEST, claim, shown
 
 __all__ = ["CATEGORICAL", "INDEX", "MISSING_LEFT", "NODE", "audit_forest", "empty_nodes", "is_leaf"]
 
@@ -25,14 +33,16 @@ MISSING_LEFT = 1 << 30
 CATEGORICAL = 1 << 29
 INDEX = CATEGORICAL - 1
 
-# Type and number of dimensions of the arrays of a forest.
-LAYOUT = {
+# What a walk takes for a node and for a subset, as Python objects.
+NODE_BYTES, SUBSET_BYTES = 256, 16_384
+
+LAYOUT: Layout = {
     "nodes": (NODE, 1),
-    "values": (np.dtype("<f8"), 2),
-    "roots": (np.dtype("<i8"), 1),
-    "outputs": (np.dtype("<i8"), 1),
-    "base": (np.dtype("<f8"), 1),
-    "subsets": (np.dtype("<u8"), 2),
+    "values": ("<f8", 2),
+    "roots": ("<i8", 1),
+    "outputs": ("<i8", 1),
+    "base": ("<f8", 1),
+    "subsets": ("<u8", 2),
 }
 
 
@@ -67,6 +77,12 @@ def audit_forest(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     """
     raise_all(BundleError, "forest", _array_problems(plain, arrays))
     raise_all(BundleError, "forest", list(_tree_problems(plain, arrays)))
+    nodes = arrays["nodes"]
+    split = nodes["feature"][~is_leaf(nodes)]
+    n_read = int(np.count_nonzero(np.bincount(split & INDEX)))
+    claim(len(nodes) * (n_read // 8 + NODE_BYTES), "the paths of a forest")
+    n_subsets = len(np.unique(nodes["threshold"][~is_leaf(nodes)][(split & CATEGORICAL) != 0]))
+    claim(n_subsets * SUBSET_BYTES, "the subsets of a forest")
 
 
 def _array_problems(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> list[str]:
@@ -75,19 +91,12 @@ def _array_problems(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     Names, types and shapes are checked first; if these are right, also that link, outputs and
     values fit together and are finite.
     """
-    problems = []
-    if set(plain) != {"link", "n_features"}:
-        problems.append(f"expected the entries link and n_features, got {sorted(map(str, plain))}")
-    elif not isinstance(plain["link"], str) or plain["link"] not in LINKS:
-        problems.append(f"unknown link {plain['link']!r}")
-    elif type(plain["n_features"]) is not int or not 0 < plain["n_features"] <= INDEX:
-        problems.append(f"n_features is {plain['n_features']!r}")
-    if set(arrays) != set(LAYOUT):
-        problems.append(f"expected the arrays {sorted(LAYOUT)}, got {sorted(arrays)}")
-    else:
-        for name, (dtype, ndim) in LAYOUT.items():
-            if arrays[name].dtype != dtype or arrays[name].ndim != ndim:
-                problems.append(f"{name} must be {ndim}-d of {dtype}")
+    problems = [*entry_problems(plain, ("link", "n_features"))]
+    if not problems:
+        if not isinstance(plain["link"], str) or plain["link"] not in LINKS:
+            problems.append(f"unknown link {shown(plain['link'])}")
+        problems += count_problems(plain, {"n_features": 1})
+    problems += layout_problems(arrays, LAYOUT)
     if problems:
         return problems
     link, nodes, values, base = plain["link"], arrays["nodes"], arrays["values"], arrays["base"]
@@ -109,7 +118,7 @@ def _array_problems(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
         problems.append("a subset must have 256 bits")
     if not (np.isfinite(values).all() and np.isfinite(base).all()):
         problems.append("values must be finite")
-    return problems
+    return [*problems, *output_problems(len(base))]
 
 
 def _tree_problems(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
@@ -138,6 +147,12 @@ def _tree_problems(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
         yield "thresholds must be finite"
     elif np.any((subset != np.floor(subset)) | (subset < 0) | (subset >= len(arrays["subsets"]))):
         yield "a split names a subset that does not exist"
+    # The largest value of each tree: sums of them must not overflow, as differences of infinite
+    # sums are no numbers.
+    sizes = np.abs(arrays["values"]).max(axis=1, initial=0.0)
+    largest = np.maximum.reduceat(sizes, roots) if len(roots) else sizes
+    if not (largest / LARGEST).sum() + np.abs(arrays["base"] / LARGEST).max() <= 1.0:
+        yield f"the values of the trees must not add up to more than {LARGEST:g}"
     is_plain = (nodes["feature"] == MISSING_LEFT) & np.isposinf(nodes["threshold"])
     if not np.all(is_plain[leaf]):
         yield "a leaf must not ask for a feature"

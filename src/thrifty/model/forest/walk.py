@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.lazy import cached_property
 from thrifty.model.base import Price, Walk
 from thrifty.model.links import apply_link
 from thrifty.model.motive import Motive
@@ -158,14 +158,15 @@ class ForestWalk(Walk):
     def raw(self) -> NDArray[np.float64]:
         """Outputs (1, k) before the link."""
         lists, trees = self._lists, len(self._position)
-        terms = np.zeros((trees + 1, len(lists.base)))
-        terms[0] = lists.base
-        if lists.contributions.shape[1] == 1:
-            terms[np.arange(1, trees + 1), lists.outputs] = lists.contributions[self._position, 0]
-        else:
-            terms[1:] = lists.contributions[self._position]
         # Summed tree by tree, as the batch adds, so that the last score has the same bits.
-        raw = terms.cumsum(axis=0)[-1:]
+        if lists.contributions.shape[1] == 1:
+            raw = lists.base[np.newaxis].copy()
+            np.add.at(raw[0], lists.outputs, lists.contributions[self._position, 0])
+        else:
+            terms = np.empty((trees + 1, len(lists.base)))
+            terms[0] = lists.base
+            terms[1:] = lists.contributions[self._position]
+            raw = terms.cumsum(axis=0)[-1:]
         if lists.link in ("mean", "vote"):
             raw /= max(trees, 1)
         return raw

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from thrifty.errors import BundleError, raise_all
 from thrifty.model.file_checks import (
     ENCODING_LAYOUT,
+    MAX_OUTPUTS,
     count_problems,
     encoding_problems,
     entry_problems,
@@ -19,6 +20,7 @@ from thrifty.model.file_checks import (
     magnitude_problems,
     shape_problems,
 )
+from thrifty.untrusted import claim, shown
 
 __all__ = ["FILE_ARRAYS", "audit_linear_tree"]
 
@@ -44,9 +46,11 @@ LAYOUT = {
     "bias": ("<f8", 2),
 }
 # Fewest and most outputs that go with each link.
-OUTPUTS = {"sum": (1, 1), "sigmoid": (1, 1), "hinge": (1, 2**20), "softmax": (2, 2**20)}
+OUTPUTS = {"sum": (1, 1), "sigmoid": (1, 1), "hinge": (1, MAX_OUTPUTS), "softmax": (2, MAX_OUTPUTS)}
 # Encoded numbers are at most 1e30 (see `Encoding`), so with weights up to this no sum overflows.
 LARGEST_WEIGHT = 1e200
+# What a node takes as a Python object.
+NODE_BYTES = 4096
 
 
 def audit_linear_tree(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -58,7 +62,7 @@ def audit_linear_tree(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any
     raise_all(BundleError, heading, [*entry_problems(plain, ("link", "n_features", "parts"))])
     problems = [*count_problems(plain, {"n_features": 1})]
     if not isinstance(plain["link"], str) or plain["link"] not in OUTPUTS:
-        problems.append(f"unknown link {plain['link']!r}")
+        problems.append(f"unknown link {shown(plain['link'])}")
     has_forest = bool(plain["parts"])
     if not isinstance(plain["parts"], list) or len(plain["parts"]) > 1:
         problems.append("the parts must be a list of one forest, or empty")
@@ -90,6 +94,7 @@ def audit_linear_tree(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any
             problems.append(f"a node reads beyond the {q} encoded columns")
         problems += encoding_problems(arrays, plain["n_features"])
     raise_all(BundleError, heading, problems)
+    claim(nodes * (plain["n_features"] + NODE_BYTES), "the nodes of a linear tree")
 
 
 def _check_nodes(heading: str, arrays: Mapping[str, NDArray[Any]]) -> None:

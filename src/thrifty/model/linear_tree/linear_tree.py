@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, pack, sealed, unpack
 from thrifty.model.encoding import Encoding
 from thrifty.model.file_checks import encoding_arrays, sealed_encoding
@@ -20,6 +21,7 @@ from thrifty.model.linear_tree.node import ColumnInputs, LinearNode, NodeInputs,
 from thrifty.model.linear_tree.walk import LinearTreeWalk
 from thrifty.model.links import apply_link
 from thrifty.model.path_bounds import PathBounds
+from thrifty.untrusted import claim
 
 __all__ = ["LinearTree"]
 
@@ -250,7 +252,8 @@ class LinearTree(Frozen):
         audit_linear_tree(plain, arrays)
         inputs: dict[str, Any] = {}
         if plain["parts"]:
-            (base,) = unpack(plain["parts"], {name: arrays[name] for name in arrays if "/" in name})
+            nested = {name: arrays[name] for name in arrays if "/" in name}
+            (base,) = unpack(plain["parts"], nested, raw=[0])
             if not isinstance(base, Forest) or base.n_features != plain["n_features"]:
                 raise BundleError("the inputs must be the trees of a forest of the same columns")
             if base.values.shape[1] != 1:
@@ -258,11 +261,22 @@ class LinearTree(Frozen):
             trees = arrays["slots"]
             if np.any((trees < 0) | (trees >= len(base.roots))):
                 raise BundleError(f"a node reads a tree beyond the {len(base.roots)} of the forest")
+            # Every node has a copy of the trees that it reads.
+            sizes = np.diff(np.append(base.roots, len(base.nodes)))
+            claim(64 * int(sizes[trees].sum()), "the trees that the nodes of a linear tree read")
             inputs["base"] = base
         else:
             inputs["encoding"] = sealed_encoding(arrays)
         own: dict[str, Any] = {name: arrays[key] for name, key in FILE_ARRAYS.items()}
-        return cls(**own, link=plain["link"], n_features=plain["n_features"], **inputs)
+        tree = cls(**own, link=plain["link"], n_features=plain["n_features"], **inputs)
+        if tree.base is not None:
+            # On the way to each node, the trees that were read are remembered.
+            on_path = np.diff(tree.starts)
+            for node, parent in enumerate(tree.parents[1:].tolist(), start=1):
+                on_path[node] += on_path[parent]
+            remembered = np.minimum(on_path, len(tree.base.roots)).sum()
+            claim(64 * int(remembered), "the trees on the paths of a linear tree")
+        return tree
 
     def _descend(self, X: NDArray[np.floating]) -> Iterator[Visit]:
         """Yield node after node, each with the rows that reach it."""

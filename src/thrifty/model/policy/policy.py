@@ -14,19 +14,20 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BundleError, DataError, raise_all
+from thrifty.lazy import cached_property
 from thrifty.model.base import Bill, Frozen, Price, pack, sealed, unpack
 from thrifty.model.file_checks import entry_problems, layout_problems, shape_problems
 from thrifty.model.forest.forest import Forest
 from thrifty.model.policy.walk import PolicyWalk
 from thrifty.model.policy.wallets import Wallets
 from thrifty.model.rounds import Round
+from thrifty.untrusted import LARGEST, claim, is_count, is_number, shown
 
 __all__ = ["Policy", "Start", "Visit"]
 
@@ -257,7 +258,8 @@ class Policy(Frozen):
         spent, least = bill(np.stack([known, bought]), np.array([0, 0])).tolist()
         planned = self.own[items] + np.append(self.shared, 0.0)[self.group[items]]
         billed = bill(known | self.members[items], np.zeros(len(items), dtype=np.int64)) - spent
-        factor = float(billed[0] / planned[0])
+        with np.errstate(over="ignore"):
+            factor = float(np.minimum(billed[0] / planned[0], LARGEST))
         if spent != least or not np.array_equal(billed, factor * planned):
             return everything
         nothing = np.zeros((1, self.n_features), dtype=bool)
@@ -314,9 +316,10 @@ class Policy(Frozen):
             return scores, nothing, np.zeros(len(table))
         price, affordable = wallets.quote(self)
         value = self.value.raw(table)
-        rate = np.divide(value, price, out=np.full_like(value, -np.inf), where=affordable)
+        with np.errstate(over="ignore"):
+            rate = np.divide(value, price, out=np.full_like(value, -np.inf), where=affordable)
         item = rate.argmax(axis=1)
-        best = rate[np.arange(len(rate)), item]
+        best = np.minimum(rate[np.arange(len(rate)), item], LARGEST)
         uncertainty = 1.0 - scores.max(axis=1)
         urgency = np.maximum(best, 0.0) * np.maximum(uncertainty, 0.0)
         if self.first >= 0 and wallets.steps == 0:
@@ -343,16 +346,21 @@ class Policy(Frozen):
         is_member = self.item == np.arange(len(self.own))[:, np.newaxis]
         return np.asarray(is_member & ~self.known)
 
-    @cached_property
-    def bundle(self) -> Bools:
-        """Items that each item brings along, itself included, (items, items)."""
-        same_group = (self.group == self.group[:, np.newaxis]) & (self.group >= 0)
-        return np.asarray((same_group & (self.own == 0)) | np.eye(len(self.own), dtype=bool))
+    def bundle(self, item: Ints) -> Bools:
+        """Return the items that some items (n,) bring along, themselves included, (n, items)."""
+        group = self.group[item][:, np.newaxis]
+        same_group = (self.group == group) & (group >= 0)
+        itself = np.arange(len(self.own)) == item[:, np.newaxis]
+        return np.asarray((same_group & (self.own == 0)) | itself)
 
     @cached_property
     def reads(self) -> Bools:
         """Features that are read when an item is bought, (items, d)."""
-        return np.asarray(self.bundle.astype(np.uint8) @ self.members.astype(np.uint8) > 0)
+        reads = self.members.copy()
+        for g in np.unique(self.group[(self.own == 0) & (self.group >= 0)]).tolist():
+            in_group = self.group == g
+            reads[in_group] |= self.members[in_group & (self.own == 0)].any(axis=0)
+        return reads
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a model file keeps; an infinite cap is None there."""
@@ -368,7 +376,7 @@ class Policy(Frozen):
         """Check what a model file holds, then build the model."""
         raise_all(BundleError, "policy", list(_state_problems(plain, arrays)))
         nested = {name: array for name, array in arrays.items() if name not in LAYOUT}
-        predictor, value = unpack(plain["parts"], nested)
+        predictor, value = unpack(plain["parts"], nested, raw=[1])
         if not (isinstance(predictor, Forest) and isinstance(value, Forest)):
             raise BundleError("policy: predictor and value must be forests")
         cap = math.inf if plain["cap"] is None else plain["cap"]
@@ -376,6 +384,7 @@ class Policy(Frozen):
         knobs = {"cost_weight": plain["cost_weight"], "cap": cap, "first": plain["first"]}
         policy = cls(predictor, value, **own, **knobs)
         raise_all(BundleError, "policy", list(_problems(policy)))
+        claim(2 * len(policy.own) * policy.n_features, "the items of a policy")
         return policy
 
 
@@ -386,6 +395,9 @@ def _problems(policy: Policy) -> Iterator[str]:
         yield "the predictor must give class probabilities"
     if value.n_features != d or len(value.base) != max(items, 1):
         yield f"the value forest must have an output for each of {items} items, and {d} columns"
+    if items > d or len(policy.shared) > d:
+        yield f"there are {items} items and {len(policy.shared)} groups of {d} features"
+        return
     shapes = {"item": (d,), "known": (d,), "group": (items,)}
     shape_faults = list(shape_problems({name: getattr(policy, name) for name in shapes}, shapes))
     yield from shape_faults
@@ -398,18 +410,18 @@ def _problems(policy: Policy) -> Iterator[str]:
         return
     for name in ("own", "shared"):
         price = getattr(policy, name)
-        if not (np.isfinite(price) & (price >= 0)).all():
+        if not ((price >= 0) & (price <= LARGEST)).all():
             yield f"{name} must be finite and not negative"
     if np.any(policy.own + np.append(policy.shared, 0.0)[policy.group] <= 0):
         yield "an item without a price must be among the known features"
     for name in ("cost_weight", "cap"):
         number = getattr(policy, name)
-        if type(number) is not float or not number >= 0:
-            yield f"{name} is {number!r}, expected a number from 0 up"
+        if type(number) is not float or not is_number(number, 0, math.inf):
+            yield f"{name} is {shown(number)}, expected a number from 0 up"
     if policy.cost_weight == math.inf:
         yield "cost_weight must be finite"
-    if type(policy.first) is not int or not -1 <= policy.first < items:
-        yield f"first is {policy.first!r}, expected one of {items} items or -1"
+    if not is_count(policy.first, -1, items - 1):
+        yield f"first is {shown(policy.first)}, expected one of {items} items or -1"
 
 
 def _state_problems(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:

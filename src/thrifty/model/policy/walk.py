@@ -116,6 +116,6 @@ class PolicyWalk(Walk):
         if policy.goes_on(item, urgency)[0]:
             already = wallets.bought[0]
             self._item, self._quote = int(item[0]), wallets.quote(policy)
-            reads = policy.members[policy.bundle[item[0]] & ~already].any(axis=0)
+            reads = policy.members[policy.bundle(item)[0] & ~already].any(axis=0)
             wallets.buy(policy, item)
             self._wanted = np.flatnonzero(reads).tolist()

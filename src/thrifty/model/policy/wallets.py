@@ -72,7 +72,7 @@ class Wallets:
         total = _add(self.spent, self.rest, policy.own[item])
         self.spent, self.rest = _add(*total, shared)
         self.entered[rows, group] = True
-        self.bought |= policy.bundle[item]
+        self.bought |= policy.bundle(item)
         self.steps += 1
 
 

@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.model.base import sealed
-from thrifty.model.file_checks import finite_problems, shape_problems
+from thrifty.model.file_checks import (
+    finite_problems,
+    magnitude_problems,
+    output_problems,
+    shape_problems,
+)
+from thrifty.untrusted import LARGEST
 
 __all__ = ["AdditiveTerms"]
 
@@ -130,10 +136,12 @@ class AdditiveTerms:
         if d < 1 or c < 1 or c == 2:
             yield f"there are {c} scores of {d} features; two classes have one score"
         yield from finite_problems(arrays, arrays)
+        yield from magnitude_problems(arrays, ("offset", "slope", "steps", "absent"), LARGEST)
+        yield from output_problems(c)
         if wrong_shapes:
             return
         starts, n_edges = self.starts, len(self.edges)
         if starts[0] != 0 or starts[-1] != n_edges or np.any(np.diff(starts) < 0):
             yield "starts must increase from 0 to the number of edges"
-        elif any(np.any(np.diff(part) <= 0) for part in np.split(self.edges, starts[1:-1])):
+        elif np.any((np.diff(self.edges) <= 0) & ~np.isin(np.arange(1, n_edges), starts)):
             yield "the edges of a feature must increase"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
@@ -15,11 +14,14 @@ from thrifty.model.file_checks import (
     entry_problems,
     finite_problems,
     layout_problems,
+    magnitude_problems,
+    number_problems,
     shape_problems,
 )
 from thrifty.model.sequential.additive_terms import AdditiveTerms
+from thrifty.untrusted import LARGEST, claim, is_count, is_number, shown
 
-__all__ = ["audit_local_gaussians", "audit_neighbors", "purchase_problems"]
+__all__ = ["audit_local_gaussians", "audit_neighbors", "purchase_problems", "work_problems"]
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -55,6 +57,11 @@ GAUSSIANS_LAYOUT = {
 }
 # Categories are codes of one byte.
 MAX_CODE = 255
+# Of `LocalGaussians`: what a row takes grows with the square of the classes, and with the fourth
+# power of the features. With more than these, one row takes minutes.
+MAX_CLASSES, MAX_FEATURES, MAX_PRODUCT = 512, 128, 2048
+MAX_STANDARD_SCORE = 1e9
+MIN_RIDGE = 1e-9
 
 
 def audit_neighbors(plain: Mapping[str, Any], arrays: Arrays) -> None:
@@ -82,11 +89,12 @@ def audit_neighbors(plain: Mapping[str, Any], arrays: Arrays) -> None:
     codes = rows[:, category][~np.isnan(rows[:, category])]
     if np.any(codes != np.clip(np.floor(codes), 0, MAX_CODE)):
         problems.append(f"categories must be codes from 0 to {MAX_CODE}")
-    if type(plain["k"]) is not int or not 1 <= plain["k"] <= n:
-        problems.append(f"k is {plain['k']!r}, expected a whole number from 1 to {n}")
+    if not is_count(plain["k"], 1, n):
+        problems.append(f"k is {shown(plain['k'])}, expected a whole number from 1 to {n}")
     if type(plain["adaptive"]) is not bool:
-        problems.append(f"adaptive is {plain['adaptive']!r}, expected true or false")
+        problems.append(f"adaptive is {shown(plain['adaptive'])}, expected true or false")
     raise_all(BundleError, heading, problems)
+    claim(8 * rows.size * len(terms.offset), "the terms of the training rows")
 
 
 def audit_local_gaussians(plain: Mapping[str, Any], arrays: Arrays) -> None:
@@ -101,11 +109,32 @@ def audit_local_gaussians(plain: Mapping[str, Any], arrays: Arrays) -> None:
     raise_all(BundleError, heading, problems)
 
     problems = [*finite_problems(arrays, ("places", "center"))]
+    problems += magnitude_problems(arrays, ["places"], MAX_STANDARD_SCORE)
+    # Without a ridge, a feature that is constant around a row has no regression.
+    problems += number_problems(plain, {"ridge": (MIN_RIDGE, LARGEST)})
     problems += purchase_problems(plain, arrays, d)
     classes = np.unique(arrays["labels"])
+    problems += work_problems(len(classes), len(arrays["order"]))
     if len(classes) < 2 or not np.array_equal(classes, np.arange(len(classes))):
         problems.append("the labels must be classes from 0 on, two at least, each with a row")
     raise_all(BundleError, heading, problems)
+
+
+def work_problems(n_classes: int, n_buyable: int) -> Iterator[str]:
+    """Yield why `LocalGaussians` with so many classes and features would take too long for a row.
+
+    Examples
+    --------
+    >>> from thrifty.model.sequential.audit import work_problems
+    >>> list(work_problems(26, 16)), len(list(work_problems(500, 40)))
+    ([], 1)
+    """
+    is_large = n_classes > MAX_CLASSES or n_buyable > MAX_FEATURES
+    if is_large or n_classes * n_buyable > MAX_PRODUCT:
+        yield (
+            f"there are {n_classes} classes and {n_buyable} features; at most {MAX_CLASSES} "
+            f"classes and {MAX_FEATURES} features are possible, and a product of {MAX_PRODUCT}"
+        )
 
 
 def purchase_problems(plain: Mapping[str, Any], arrays: Arrays, d: int) -> Iterator[str]:
@@ -116,8 +145,8 @@ def purchase_problems(plain: Mapping[str, Any], arrays: Arrays, d: int) -> Itera
     if np.any((group < -1) | (group >= len(arrays["entry"]))):
         yield "a feature is in a group that does not exist"
     for name in ("unit", "toll", "entry"):
-        if not (np.isfinite(arrays[name]) & (arrays[name] >= 0)).all():
+        if not ((arrays[name] >= 0) & (arrays[name] <= LARGEST)).all():
             yield f"{name} must be finite and not negative"
-    for name in ("threshold", "ridge"):
-        if name in plain and (type(plain[name]) is not float or not 0 <= plain[name] < math.inf):
-            yield f"{name} is {plain[name]!r}, expected a number from 0 up"
+    yield from magnitude_problems(arrays, ["center"], LARGEST)
+    if type(plain["threshold"]) is not float or not is_number(plain["threshold"], 0):
+        yield f"threshold is {shown(plain['threshold'])}, expected a number from 0 up"

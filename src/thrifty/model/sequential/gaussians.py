@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.lazy import cached_property
 from thrifty.model.base import sealed
 from thrifty.model.sequential.audit import audit_local_gaussians
 from thrifty.model.sequential.base import SequentialModel, SequentialState, Step
@@ -38,6 +38,8 @@ INTERCEPT_RIDGE = 1e-9
 # Gauss-Hermite quadrature: where expectations over a Gaussian are evaluated, and the weights.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
+# Most entries of an array of all pairs of classes, for some of the features at a time.
+MAX_CELLS = 2**21
 # Fields of `LocalGaussians` that are arrays, and what a model file calls them.
 FILE_ARRAYS = {
     "standard_scores": "places",
@@ -119,14 +121,15 @@ class LocalGaussians(SequentialModel):
         return len(self.center)
 
     @cached_property
-    def prior(self) -> Floats:  # type: ignore[override]
+    def prior(self) -> Floats:
         """(K,): class frequencies of the training rows."""
         return sealed(np.bincount(self.labels) / len(self.labels))
 
     @cached_property
     def class_rows(self) -> list[tuple[NDArray[np.intp], Floats]]:
         """For each class, the positions of its training rows and their standard scores."""
-        rows = [np.flatnonzero(self.labels == label) for label in range(len(self.prior))]
+        ends = np.cumsum(np.bincount(self.labels))[:-1]
+        rows = np.split(np.argsort(self.labels, kind="stable"), ends)
         return [(members, self.standard_scores[members]) for members in rows]
 
     def start(self) -> GaussianState:
@@ -147,7 +150,7 @@ class LocalGaussians(SequentialModel):
         """Check what a model file holds, then build the model from it."""
         audit_local_gaussians(plain, arrays)
         own: dict[str, Any] = {name: arrays[key] for name, key in FILE_ARRAYS.items()}
-        return cls(**own, **plain)
+        return cls(**own, ridge=float(plain["ridge"]), threshold=plain["threshold"])
 
 
 class GaussianState(SequentialState):
@@ -179,7 +182,8 @@ class GaussianState(SequentialState):
             score = min(max(score, -MAX_STANDARD_SCORE), MAX_STANDARD_SCORE)
             self._scores_bought.append(score)
             column = int(np.flatnonzero(self._rest == feature)[0])
-            updated = self._log_p + self._log_density(score)[:, column]
+            density = _log_density(score, self._mean, self._variance)
+            updated = self._log_p + density[:, column]
             self._log_p = _normalize(updated[:, np.newaxis])[:, 0]
             self._squared_distances += (model.standard_scores[:, feature] - score) ** 2
         p_correct = float(np.exp(self._log_p.max()))
@@ -198,14 +202,22 @@ class GaussianState(SequentialState):
         fits = [self._regress(scores, weights[rows]) for rows, scores in model.class_rows]
         self._mean, self._variance = (np.array(part) for part in zip(*fits, strict=True))
 
-        # Expected probability of the most probable class after each feature, by quadrature.
-        deviation = np.sqrt(self._variance)[:, np.newaxis]
-        scores = self._mean[:, np.newaxis] + NODES[:, np.newaxis] * deviation
-        after = self._log_p[:, np.newaxis] + self._log_density(scores[:, :, np.newaxis])
-        p_correct = np.exp(_normalize(after).max(axis=-2))
-        expected = np.einsum("k,q,kqr->r", np.exp(self._log_p), WEIGHTS, p_correct)
-        value = np.asarray(expected) - model.price_now(self._rest, self.bought)
+        n_classes, n_rest = self._mean.shape
+        size = max(1, MAX_CELLS // (n_classes**2 * len(NODES)))
+        expected = np.empty(n_rest)
+        for first in range(0, n_rest, size):
+            some = slice(first, first + size)
+            expected[some] = self._expected_p_correct(some)
+        value = expected - model.price_now(self._rest, self.bought)
         self.next_feature = int(self._rest[np.argmax(value)])
+
+    def _expected_p_correct(self, some: slice) -> Floats:
+        """Return the expected probability of the best class after some features, by quadrature."""
+        mean, variance = self._mean[:, some], self._variance[:, some]
+        scores = mean[:, np.newaxis] + NODES[:, np.newaxis] * np.sqrt(variance)[:, np.newaxis]
+        density = _log_density(scores[:, :, np.newaxis], mean, variance)
+        p_correct = np.exp(_normalize(self._log_p[:, np.newaxis] + density).max(axis=-2))
+        return np.asarray(np.einsum("k,q,kqr->r", np.exp(self._log_p), WEIGHTS, p_correct))
 
     def _regress(self, scores: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """Return mean and variance, (r,) each, of the remaining features in one class.
@@ -217,16 +229,21 @@ class GaussianState(SequentialState):
         weighted = bought * weights[:, np.newaxis]
         ridge = np.full(bought.shape[1], self._model.ridge)
         ridge[0] = INTERCEPT_RIDGE
-        coefficients = np.linalg.solve(weighted.T @ bought + np.diag(ridge), weighted.T @ rest)
+        normal = weighted.T @ bought + np.diag(ridge)
+        try:
+            coefficients = np.linalg.solve(normal, weighted.T @ rest)
+        except np.linalg.LinAlgError:  # the ridge is lost beside scores that are far too large
+            coefficients = np.linalg.lstsq(normal, weighted.T @ rest)[0]
         residual = rest - bought @ coefficients
         variance = (weights @ residual**2) / weights.sum()
         mean = np.array([1.0, *self._scores_bought]) @ coefficients
         return mean, np.maximum(variance, MIN_VARIANCE)
 
-    def _log_density(self, scores: float | Floats) -> Floats:
-        """Return the log-density (..., K, r) of standard scores of the remaining features."""
-        gap = scores - self._mean
-        return np.asarray(-0.5 * (gap**2 / self._variance + np.log(2 * math.pi * self._variance)))
+
+def _log_density(scores: float | Floats, mean: Floats, variance: Floats) -> Floats:
+    """Return the log-density (..., K, r) of standard scores of features, by class."""
+    gap = scores - mean
+    return np.asarray(-0.5 * (gap**2 / variance + np.log(2 * math.pi * variance)))
 
 
 def _normalize(log_p: Floats) -> Floats:

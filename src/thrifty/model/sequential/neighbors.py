@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from thrifty.kernels.neighbors import Examples, Rule, Steps, TrainingRows, follow_rows
 from thrifty.kernels.threads import blocks, run
+from thrifty.lazy import cached_property
 from thrifty.model.base import sealed
 from thrifty.model.sequential.additive_terms import AdditiveTerms
 from thrifty.model.sequential.audit import audit_neighbors
@@ -37,6 +37,8 @@ Ints = NDArray[np.int64]
 
 # Rows that one thread of the kernel takes at a time.
 ROWS_PER_BLOCK = 64
+# Most terms of near rows that a walk looks at together.
+MAX_CELLS = 2**20
 # Coordinates are clipped to this, so that their squares stay within single precision.
 MAX_COORDINATE = 1e9
 # Fields of `Neighbors` that are arrays, and what a model file calls them.
@@ -164,7 +166,7 @@ class Neighbors(SequentialModel):
         return cls(terms, **own, **plain)
 
     @cached_property
-    def prior(self) -> Floats:  # type: ignore[override]
+    def prior(self) -> Floats:
         """(K,): class frequencies of the training rows."""
         return sealed(np.bincount(self.labels, minlength=self.terms.n_classes) / len(self.labels))
 
@@ -186,9 +188,10 @@ class Neighbors(SequentialModel):
 
     def to_coordinates(self, X: Floats) -> NDArray[np.float32]:
         """Return the coordinates of rows, (n, d): standardized numbers, codes, NaN for missing."""
-        scaled = (X - self.terms.center) * self.unit
-        numbers = np.clip(scaled, -MAX_COORDINATE, MAX_COORDINATE)
-        return np.where(self.category, X, numbers).astype(np.float32)
+        with np.errstate(over="ignore"):  # numbers are clipped
+            scaled = (X - self.terms.center) * self.unit
+            numbers = np.clip(scaled, -MAX_COORDINATE, MAX_COORDINATE)
+            return np.where(self.category, X, numbers).astype(np.float32)
 
     def squared_distances(self, feature: int, value: float) -> NDArray[np.float32]:
         """Return the squared distance (n,) of each training row to a value along one feature."""
@@ -262,9 +265,9 @@ class NeighborState(SequentialState):
         farthest = np.partition(self._distances, model.k - 1)[model.k - 1]
         near = np.flatnonzero(self._distances <= farthest)
         # Scores of the near rows (eq. 2.2), added in the order of purchase as the kernel does.
-        offset = np.broadcast_to(model.terms.offset, (len(near), 1, len(self._scores)))
-        bought_terms = model.row_terms[near][:, self.bought]
-        near_scores = np.concatenate([offset, bought_terms], axis=1).cumsum(axis=1)[:, -1]
+        near_scores = np.tile(model.terms.offset, (len(near), 1))
+        for j in self.bought:
+            near_scores += model.row_terms[near, j]
 
         correct = int(has_positive_margin(near_scores, model.labels[near]).sum())
         estimate = correct / len(near)  # eq. 2.4
@@ -287,9 +290,14 @@ class NeighborState(SequentialState):
         if not model.adaptive:
             return int(model.order[len(self.bought)])
         rest = model.order[~np.isin(model.order, self.bought)]
-        ahead = near_scores[:, np.newaxis] + model.row_terms[near][:, rest]
-        is_correct = has_positive_margin(ahead, model.labels[near][:, np.newaxis])
-        estimate = is_correct.sum(axis=0) / len(near)
+        labels, correct = model.labels[near][:, np.newaxis], []
+        # All rows may be equally near: then only some features are looked at together.
+        size = max(1, MAX_CELLS // near_scores.size)
+        for first in range(0, len(rest), size):
+            terms = model.row_terms[near[:, np.newaxis], rest[first : first + size]]
+            is_correct = has_positive_margin(near_scores[:, np.newaxis] + terms, labels)
+            correct.append(is_correct.sum(axis=0))
+        estimate = np.concatenate(correct) / len(near)
         return int(rest[np.argmax(estimate - model.price_now(rest, self.bought))])
 
 

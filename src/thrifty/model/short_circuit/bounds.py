@@ -15,13 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.model.forest.forest import Forest
+from thrifty.lazy import cached_property
+from thrifty.model.forest.forest import Forest, votes_of
 from thrifty.model.forest.nodes import is_leaf
 
 __all__ = ["LARGEST", "SIGN", "UNREACHABLE", "VALUE", "Bounds", "is_settled"]
@@ -92,7 +92,7 @@ class Bounds:
         if forest.link == "vote":
             # An inner node votes for the best of the classes that a leaf below it votes for.
             possible = np.where(most > 0, forest.values, -np.inf)
-            fills = np.eye(forest.values.shape[1])[possible.argmax(axis=1)]
+            fills = votes_of(possible)
         return cls(
             low=low,
             high=high,
@@ -176,7 +176,7 @@ def _sum_trees(forest: Forest, *parts: NDArray[np.generic]) -> list[NDArray[np.g
     if forest.values.shape[1] > 1 or len(forest.base) == 1:
         return [part.sum(axis=-2) for part in parts]
     sums = [np.zeros((*part.shape[:-2], len(forest.base)), dtype=part.dtype) for part in parts]
-    for k in range(len(forest.base)):
+    for k in np.unique(forest.outputs).tolist():
         for total, part in zip(sums, parts, strict=True):
             total[..., k] = part[..., forest.outputs == k, 0].sum(axis=-1)
     return sums

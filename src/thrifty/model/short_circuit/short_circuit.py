@@ -8,10 +8,8 @@ The whole forest would buy all that a row buys here: the class is the same and n
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -20,13 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.kernels.descent import run_short_circuit
 from thrifty.kernels.threads import blocks, run
+from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, sealed
-from thrifty.model.forest.forest import Forest
+from thrifty.model.forest.forest import SHARES_TOL, Forest
 from thrifty.model.forest.walk import ForestLists
 from thrifty.model.links import apply_link
 from thrifty.model.path_bounds import PathBounds
 from thrifty.model.short_circuit.bounds import Bounds
 from thrifty.model.short_circuit.walk import ShortCircuitWalk
+from thrifty.untrusted import is_number, shown
 
 __all__ = ["ShortCircuit"]
 
@@ -171,6 +171,15 @@ class ShortCircuit(Frozen):
         """Return what single rows use at most: no more than in the forest without bounds."""
         return self.forest.path_bounds()
 
+    def probability_problems(self) -> Iterator[str]:
+        """Yield why the scores of a row that stops early, or not, would not be probabilities."""
+        yield from self.forest.probability_problems()
+        if self.forest.link == "mean":
+            # What unfinished trees contribute is within the bounds of their leaves.
+            change = np.abs(self.bounds.fills.sum(axis=1) - self.forest.values.sum(axis=1))
+            if np.any(change > SHARES_TOL):
+                yield "the class shares of a node must lie between those of its leaves"
+
     def walk(self, price: Price | None = None) -> ShortCircuitWalk:
         """Start one example; it requests one feature at a time, whatever the price."""
         return ShortCircuitWalk(self.as_lists, self.bounds, self.order.tolist())
@@ -236,8 +245,8 @@ def _problems(forest: Forest, order: NDArray[Any], tolerance: Any) -> list[str]:
     whole = order.dtype == np.int64 and order.ndim == 1
     if not whole or not np.array_equal(np.sort(order), np.arange(len(forest.roots))):
         problems.append(f"the order must have each of the {len(forest.roots)} trees once")
-    if type(tolerance) not in (int, float) or not 0 <= tolerance < math.inf:
-        problems.append(f"tolerance must be a number from 0 up, got {tolerance!r}")
+    if not is_number(tolerance, 0):
+        problems.append(f"tolerance must be a number from 0 up, got {shown(tolerance)}")
     elif tolerance > 0 and forest.link != "sum":
         problems.append("a tolerance is for models of values; classes are kept as they are")
     return problems

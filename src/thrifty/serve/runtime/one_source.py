@@ -10,7 +10,7 @@ from typing import Any
 from thrifty.bundle import NamedWalk, Predictor, Receipt
 from thrifty.costs.money import as_float, money
 from thrifty.errors import DataError, SourceError
-from thrifty.serve.sources import Feature, Source, fetch
+from thrifty.serve.sources.rows import Feature, Source, fetch
 
 __all__ = ["answer"]
 
@@ -96,7 +96,7 @@ def _affordable(walk: NamedWalk, cap: float) -> tuple[Feature, ...]:
     for feature in walk.wants:
         if walk.largest_bill([*wanted, feature]) <= cap:
             wanted.append(feature)
-    return tuple(feature for feature in walk.asks if feature in walk.along(wanted))
+    return tuple(feature for feature in walk.asks if feature in walk.bought_with(wanted))
 
 
 def _fetch_into(walk: NamedWalk, source: Source, wanted: tuple[Feature, ...]) -> None:

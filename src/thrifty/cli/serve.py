@@ -1,0 +1,95 @@
+"""`thrifty serve`: answer requests over HTTP."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+import click
+
+from thrifty.cli.console import echo
+from thrifty.cli.options import FILE
+from thrifty.errors import DataError
+
+__all__ = ["serve"]
+
+TOKEN_VARIABLE = "THRIFTY_TOKEN"
+MAX_TOKEN_FILE = 4096
+
+
+@click.command(short_help="Answer requests over HTTP.")
+@click.argument("model", type=FILE)
+@click.option("--sources", type=FILE,
+              help="TOML file that declares where features come from; with it, POST /v1/cases "
+              "fetches what a case needs.")  # fmt: skip
+@click.option("--ledger", metavar="URL",
+              help="Record of all purchases, so that nothing is bought twice: an SQLite file, or "
+              "postgresql://...")  # fmt: skip
+@click.option("--host", default="127.0.0.1", show_default=True,
+              help="Address to listen on; one that others reach needs a token.")  # fmt: skip
+@click.option("--port", type=click.IntRange(0, 65_535), default=8000, show_default=True)
+@click.option("--token-file", type=FILE,
+              help=f"File with the token of clients; by default ${TOKEN_VARIABLE}.")  # fmt: skip
+def serve(
+    model: Path,
+    sources: Path | None,
+    ledger: str | None,
+    host: str,
+    port: int,
+    token_file: Path | None,
+) -> None:
+    """Answer requests over HTTP.
+
+    MODEL is a model file. The server listens on this machine only, unless a token is set. It
+    describes its requests at /openapi.json.
+    """
+    if ledger is not None and sources is None:
+        raise click.UsageError("--ledger: nothing is bought without --sources.")
+    try:
+        import uvicorn
+
+        from thrifty.web import Settings, create_app
+    except ModuleNotFoundError as error:
+        raise DataError(
+            f"{error.name} is not installed: a server needs pip install 'thrifty[serve]'"
+        ) from None
+    from thrifty.bundle import load
+    from thrifty.serve import Ledger, Runtime, read_sources
+
+    settings = Settings(host=host, port=port, token=_read_token(token_file))
+    predictor = load(model)
+    runtime = None
+    if sources is not None:
+        declared = read_sources(sources)
+        delivered = {feature for source in declared for feature in source.terms.features}
+        # What no source delivers comes with the case, or is gone without.
+        given = [name for name in predictor.schema.names if name not in delivered]
+        book = None if ledger is None else Ledger.open(ledger)
+        runtime = Runtime(predictor, declared, book, given)
+        if given:
+            warnings.warn(
+                f"{sources}: no source delivers {', '.join(map(str, given))}; pass "
+                "their values with each case",
+                stacklevel=2,
+            )
+    app = create_app(predictor, model.stem, settings, runtime)
+    config = uvicorn.Config(
+        app, host=host, port=port, log_level="warning", access_log=False, server_header=False
+    )
+    with config.bind_socket() as socket:
+        socket.listen()  # from here on, whoever connects is answered
+        where = f"[{host}]" if ":" in host else host
+        echo(f"serving {model} on http://{where}:{socket.getsockname()[1]} (stop with Ctrl+C)")
+        uvicorn.Server(config).run([socket])
+    if runtime is not None and runtime.ledger is not None:
+        runtime.ledger.close()
+
+
+def _read_token(path: Path | None) -> str | None:
+    """Return the token from a file, or from the environment; None if there is none."""
+    if path is None:
+        return os.environ.get(TOKEN_VARIABLE) or None
+    from thrifty.untrusted import read_file
+
+    return read_file(path, MAX_TOKEN_FILE, DataError).decode("utf-8", "replace").strip()

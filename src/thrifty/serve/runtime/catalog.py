@@ -1,0 +1,167 @@
+"""What can be bought where, and for how much."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from math import fsum, isclose
+
+import numpy as np
+
+from thrifty.bundle import Predictor
+from thrifty.costs.money import money
+from thrifty.errors import DataError, did_you_mean, raise_all
+from thrifty.serve.sources.base import AsyncSource
+from thrifty.serve.sources.rows import Feature
+
+__all__ = ["Catalog", "Offer"]
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """One thing that can be bought: all features of a source, or one of them.
+
+    Parameters
+    ----------
+    item : str
+        Its name in the ledger: that of the source, with that of the feature if it sells each.
+    source : AsyncSource
+    features : tuple of str or int
+        What a purchase delivers.
+    indices : tuple of int
+        Their columns.
+    price : float or None
+        What the source charges; None: as the model's prices say.
+    """
+
+    item: str
+    source: AsyncSource
+    features: tuple[Feature, ...]
+    indices: tuple[int, ...]
+    price: float | None
+
+
+class Catalog:
+    """The offers of some sources to one predictor.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    sources : sequence of AsyncSource
+    given : collection of str or int
+        Features that come with a case.
+
+    Raises
+    ------
+    DataError
+        If a feature is unknown, has two sources, or has none although the model reads it.
+    """
+
+    def __init__(
+        self, predictor: Predictor, sources: Sequence[AsyncSource], given: Collection[Feature]
+    ) -> None:
+        self._prices = prices = predictor.prices
+        self._own, self._group, self._shared = (
+            prices.own.tolist(), prices.group.tolist(), prices.shared.tolist()
+        )  # fmt: skip
+        schema = predictor.schema
+        problems = _problems(predictor, sources, given)
+        raise_all(DataError, "sources", problems)
+        self.by_feature: dict[Feature, Offer] = {}
+        self.by_item: dict[str, Offer] = {}
+        for source in sources:
+            terms = source.terms
+            lots = [terms.features] if terms.sold == "together" else [(f,) for f in terms.features]
+            for lot in lots:
+                price = terms.price
+                if price is not None and not isinstance(price, float):
+                    price = price[lot[0]]
+                item = terms.name
+                if terms.sold == "each":
+                    label = str(lot[0])
+                    if not label.isprintable():  # a database may not hold it
+                        label = label.encode("unicode_escape").decode()
+                    item = f"{terms.name}/{label}"
+                indices = tuple(schema.index(feature) for feature in lot)
+                offer = Offer(item, source, lot, indices, price)
+                self.by_item[item] = offer
+                self.by_feature.update(dict.fromkeys(lot, offer))
+        self._warn_of_prices(predictor.prices.unit)
+
+    def quote(self, offers: Sequence[Offer], entered: Collection[int]) -> list[float]:
+        """Return what offers of one source cost, one after the other.
+
+        Parameters
+        ----------
+        offers : sequence of Offer
+        entered : collection of int
+            Groups of which something was charged before: a shared price is paid once.
+        """
+        seen = set(entered)
+        quotes = []
+        for offer in offers:
+            fresh = self.groups_of(offer) - seen
+            if offer.price is not None:
+                quotes.append(offer.price)
+            else:
+                parts = [self._own[j] for j in offer.indices]
+                quotes.append(fsum([*parts, *(self._shared[g] for g in fresh)]))
+            seen |= fresh
+        return quotes
+
+    def groups_of(self, offer: Offer) -> set[int]:
+        """Return the groups that the features of an offer are in."""
+        return {g for g in (self._group[j] for j in offer.indices) if g >= 0}
+
+    def bill(self, columns: Collection[int]) -> float:
+        """Return the price of columns that are bought without a source: calls in the file."""
+        return self._prices.total(columns, with_required=False)
+
+    def _warn_of_prices(self, unit: str) -> None:
+        """Say where a price is not the one that the model was trained with."""
+        for offer in self.by_item.values():
+            (trained,) = self.quote([replace(offer, price=None)], ())
+            if offer.price is not None and not isclose(offer.price, trained, rel_tol=1e-9):
+                warnings.warn(
+                    f"{offer.item!r} costs {money(offer.price, unit)}, the model was trained with "
+                    f"{money(trained, unit)}: its choices rest on that; train it again with the "
+                    "new price",
+                    UserWarning,
+                    stacklevel=4,
+                )
+
+
+def _problems(
+    predictor: Predictor, sources: Sequence[AsyncSource], given: Collection[Feature]
+) -> list[str]:
+    """Return what keeps these sources from serving a predictor."""
+    names = predictor.schema.names
+    problems = []
+    origin: dict[Feature, str] = dict.fromkeys(given, "given")
+    seen: set[str] = set()
+    for source in sources:
+        name = source.terms.name
+        if name in seen:
+            problems.append(f"two sources are named {name!r}")
+        seen.add(name)
+        for feature in source.terms.features:
+            if feature in origin:
+                problems.append(f"{feature!r} comes from {origin[feature]!r} and from {name!r}")
+            origin[feature] = name
+    for feature in origin:
+        if feature not in names:
+            problems.append(f"there is no feature {feature!r}{did_you_mean(feature, names)}")
+        elif predictor.schema.index(feature) in predictor.schema.calls:
+            problems.append(f"{feature!r} is a call that the model makes itself")
+    reads = np.flatnonzero(predictor.reads).tolist()
+    if predictor.prices.structure is not None:
+        reads = sorted(predictor.prices.structure.closure(reads))
+    lacking = [names[j] for j in reads if names[j] not in origin
+               and j not in predictor.schema.calls]  # fmt: skip
+    if lacking:
+        listed = ", ".join(map(repr, lacking[:12])) + (", ..." if len(lacking) > 12 else "")
+        problems.append(
+            f"no source delivers {listed}; add one, or pass given=... if they come with a case"
+        )
+    return problems

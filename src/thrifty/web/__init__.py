@@ -1,0 +1,13 @@
+"""The HTTP app: what `thrifty serve` runs.
+
+`create_app` (app.py) joins the routes. Every request passes the guard (guard.py): host, token,
+rate, size and time. The stateless routes are in model_routes.py, their bodies in wire.py;
+openapi.py describes them, problems.py words what goes wrong, metrics.py counts.
+"""
+
+from __future__ import annotations
+
+from thrifty.web.app import create_app
+from thrifty.web.settings import Settings
+
+__all__ = ["Settings", "create_app"]

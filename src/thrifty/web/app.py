@@ -1,0 +1,130 @@
+"""The HTTP app: routes, guard and life cycle."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route, Router
+
+from thrifty.bundle import Predictor
+from thrifty.serve import Runtime
+from thrifty.web.case_routes import CaseRoutes
+from thrifty.web.guard import Guard
+from thrifty.web.metrics import Metrics
+from thrifty.web.model_routes import ModelRoutes
+from thrifty.web.openapi import Operation, describe_api
+from thrifty.web.settings import Settings
+from thrifty.web.wire import (
+    Answer,
+    JsonRoute,
+    Model,
+    NewCase,
+    Next,
+    Predict,
+    Predictions,
+    Standing,
+    respond,
+)
+
+__all__ = ["create_app"]
+
+OPERATIONS = [
+    Operation("POST", "/v1/predict", "Predict rows with all values known", Predictions, Predict),
+    Operation("POST", "/v1/next", "What an example should get next, or its answer", Standing, Next),
+    Operation("GET", "/v1/model", "What the model reads, costs and predicts", Model),
+    Operation("GET", "/healthz", "Whether the process is alive", "text/plain"),
+    Operation("GET", "/readyz", "Whether it can serve", "text/plain"),
+    Operation("GET", "/metrics", "Figures for Prometheus", "text/plain"),
+]
+CREATE_CASE = Operation(
+    "POST",
+    "/v1/cases",
+    "Predict a case: the server buys what it needs",
+    Answer,
+    NewCase,
+    errors=(502, 503),
+    parameters=(
+        {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "description": "The id of the case, if the body has none",
+            "schema": {"type": "string", "minLength": 1},
+        },
+    ),
+)
+
+
+def create_app(
+    predictor: Predictor,
+    name: str = "model",
+    settings: Settings | None = None,
+    runtime: Runtime | None = None,
+) -> Guard:
+    """Return the app that serves a model.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    name : str
+        How the model is called, such as the name of its file.
+    settings : Settings, optional
+    runtime : Runtime, optional
+        Serves cases of the same model from its sources; without it there is no ``/v1/cases``. It
+        is closed with the app, after its purchases have settled.
+
+    Examples
+    --------
+    >>> from starlette.testclient import TestClient
+    >>> from thrifty.bundle import Predictor, Schema
+    >>> from thrifty.costs import Prices
+    >>> from thrifty.model import Forest
+    >>> from thrifty.web import create_app
+    >>> constant = Forest.constant([4.5], "sum", n_features=1)
+    >>> predictor = Predictor(constant, Schema.of([[0.0]]), Prices([1.0]).bind(1))
+    >>> client = TestClient(create_app(predictor), base_url="http://localhost")
+    >>> client.post("/v1/next", json={}).json()["best"]
+    4.5
+    """
+    settings = settings or Settings()
+    metrics = Metrics()
+    model = ModelRoutes(predictor, name, settings)
+    operations, routes = [*OPERATIONS], []
+    if runtime is not None:
+        cases = CaseRoutes(runtime, settings, metrics)
+        operations.append(CREATE_CASE)
+        routes.append(Route("/v1/cases", cases.create, methods=["POST"]))
+    document = describe_api(operations, settings.token is not None)
+
+    async def openapi(request: Request) -> Response:
+        return respond(document)
+
+    async def figures(request: Request) -> Response:
+        return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4")
+
+    async def alive(request: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    @asynccontextmanager
+    async def lifespan(_: object) -> AsyncIterator[None]:
+        yield
+        if runtime is not None:
+            await runtime.aclose()
+
+    router = Router(
+        routes=[
+            Route("/v1/predict", JsonRoute(model.predict), methods=["POST"]),
+            Route("/v1/next", JsonRoute(model.next), methods=["POST"]),
+            Route("/v1/model", JsonRoute(model.model), methods=["GET"]),
+            Route("/openapi.json", openapi),
+            Route("/healthz", alive),
+            Route("/readyz", alive),
+            Route("/metrics", figures),
+            *routes,
+        ],
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    return Guard(router, settings, metrics)

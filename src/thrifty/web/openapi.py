@@ -1,0 +1,108 @@
+"""The description of the API (OpenAPI 3.1), made from the classes of requests and responses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from thrifty import __version__
+from thrifty.web.problems import MEDIA_TYPE, ProblemDetails
+
+__all__ = ["Operation", "describe_api"]
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of the API.
+
+    Parameters
+    ----------
+    method, path : str
+    summary : str
+    response : type or str
+        Class of the response, or its media type if it is text.
+    body : type, optional
+        Class of the request.
+    errors : tuple of int
+        Statuses of problems that it may answer with, beside those that every operation has.
+    parameters : tuple of dict
+        Parameters in the path, the query or the headers, as OpenAPI has them.
+    status : int
+        Status of success.
+    """
+
+    method: str
+    path: str
+    summary: str
+    response: type | str
+    body: type | None = None
+    errors: tuple[int, ...] = ()
+    parameters: tuple[dict[str, Any], ...] = ()
+    status: int = 200
+
+
+def describe_api(operations: list[Operation], has_token: bool) -> dict[str, Any]:
+    """Return the OpenAPI document of some operations.
+
+    Examples
+    --------
+    >>> from thrifty.web.openapi import Operation, describe_api
+    >>> from thrifty.web.wire import Next, Standing
+    >>> step = Operation("POST", "/v1/next", "The next step of one example", Standing, Next)
+    >>> sorted(describe_api([step], has_token=False)["components"]["schemas"])
+    ['Asked', 'Next', 'ProblemDetails', 'Standing']
+    """
+    kinds = {each for op in operations for each in (op.response, op.body) if isinstance(each, type)}
+    ordered = sorted({*kinds, ProblemDetails}, key=lambda kind: kind.__name__)
+    schemas, components = msgspec.json.schema_components(
+        ordered, ref_template="#/components/schemas/{name}"
+    )
+    schema_of = dict(zip(ordered, schemas, strict=True))
+    paths: dict[str, Any] = {}
+    for op in operations:
+        paths.setdefault(op.path, {})[op.method.lower()] = _entry(op, schema_of, has_token)
+    document: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {"title": "Thrifty", "version": __version__, "summary": "Predict under a budget"},
+        "paths": paths,
+        "components": {"schemas": components},
+    }
+    if has_token:
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"token": []}]
+    return document
+
+
+def _entry(op: Operation, schema_of: dict[type, Any], has_token: bool) -> dict[str, Any]:
+    """Return the OpenAPI entry of one operation."""
+    schema = schema_of[op.response] if isinstance(op.response, type) else {"type": "string"}
+    media = JSON if isinstance(op.response, type) else op.response
+    responses: dict[str, Any] = {
+        str(op.status): {
+            "description": HTTPStatus(op.status).phrase,
+            "content": {media: {"schema": schema}},
+        }
+    }
+    common = (400, 413, 422) if op.body is not None else ()
+    for status in sorted({*common, *op.errors, 429, 500, 504, *((401,) if has_token else (421,))}):
+        responses[str(status)] = {
+            "description": HTTPStatus(status).phrase,
+            "content": {MEDIA_TYPE: {"schema": schema_of[ProblemDetails]}},
+        }
+    entry: dict[str, Any] = {
+        "operationId": "_".join([op.method.lower(), *re.findall(r"\w+", op.path)]),
+        "summary": op.summary,
+        "responses": responses,
+    }
+    if op.body is not None:
+        content = {JSON: {"schema": schema_of[op.body]}}
+        entry["requestBody"] = {"required": True, "content": content}
+    if op.parameters:
+        entry["parameters"] = list(op.parameters)
+    return entry

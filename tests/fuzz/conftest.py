@@ -1,0 +1,8 @@
+"""Makes the fuzzer importable as the package `fuzz`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -1,0 +1,407 @@
+"""What is fuzzed: each kind of input, its seeds, and how it is read and used.
+
+`Target.read` raises a `ThriftyError` for what it refuses; it returns whatever `Target.use` takes.
+Only reading is traced. Anything else that either raises is an escape.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from click.testing import CliRunner
+from sklearn.tree import DecisionTreeClassifier
+
+from fuzz import documents
+from fuzz.laws import BrokenLawError, check_predictor, check_text, require, table_of
+from thrifty import OnlineGate, Prices, load
+from thrifty.bundle import Predictor, Schema, describe
+from thrifty.bundle.endpoint import Endpoint
+from thrifty.cli.cost_files import read_costs_file
+from thrifty.cli.group import main as command_line
+from thrifty.cli.tables import read_table, read_training_table
+from thrifty.errors import ThriftyError
+from thrifty.frontier.jobs import ResumeFolder, digest_of_settings
+from thrifty.learn.adopt import adopt
+from thrifty.learn.adopt.trees import SourceTree, freeze
+from thrifty.serve import ASK, answer, calls
+
+__all__ = ["CORPUS", "TARGETS", "Target", "write_fresh"]
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+COLUMNS = ["size", "weight", "count", "scan"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One kind of input.
+
+    Parameters
+    ----------
+    name : str
+    file_format : Format
+        Turns seeds into documents, and documents into files.
+    seeds : list of bytes
+        Sound files.
+    read : function
+        Reads a file, by its path.
+    use : function
+        Uses what was read.
+    weight : int
+        How often it is tried, compared with the others.
+    """
+
+    name: str
+    file_format: documents.Format
+    seeds: list[bytes]
+    read: Callable[[Path], Any]
+    use: Callable[[Any], None]
+    weight: int = 1
+    documents: list[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        split = [self.file_format.split(seed) for seed in self.seeds]
+        object.__setattr__(self, "documents", split)
+
+
+def read_all(*patterns: str) -> list[bytes]:
+    """Read the files of the corpus whose names match."""
+    found = [path for pattern in patterns for path in sorted(CORPUS.glob(pattern))]
+    return [path.read_bytes() for path in found]
+
+
+def write_fresh(path: Path, data: bytes) -> None:
+    """Write a new file; to overwrite one would wait for the disk."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(data)
+
+
+def ignore(_: Any) -> None:
+    """Use nothing."""
+
+
+# --- model files -------------------------------------------------------------
+
+
+def inspect_file(path: Path) -> list[str]:
+    """Describe a file, and show it as text and as JSON; raise what the command line reports."""
+    describe(path)
+    shown = []
+    for options in ((), ("--json",)):
+        result = CliRunner().invoke(command_line, ["inspect", str(path), *options])
+        shown.append(result.output)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        internal = re.search(r"Error: (\w+): .*\(thrifty --debug", result.output, re.DOTALL)
+        if internal is not None:  # how the command line reports what it did not expect
+            raise BrokenLawError(f"the command line reports {internal[1]}")
+        if result.exit_code:
+            raise ThriftyError(result.output)
+    return shown
+
+
+def show_all(shown: list[str]) -> None:
+    """Check that everything shown can be shown."""
+    for text in shown:
+        check_text(text)
+    json.loads(shown[1])
+
+
+# --- online gates ------------------------------------------------------------
+
+
+def load_gate(path: Path) -> OnlineGate:
+    """Load a gate with as many experts as most seeds have."""
+    experts: list[Any] = [lambda x: "no", lambda x: "yes" if x["x"] > 3 else "no", lambda x: ASK]
+    two = [experts[0], experts[2]]
+    try:
+        return OnlineGate.load(path, experts)
+    except ThriftyError as error:
+        if "of 2 experts" not in str(error):
+            raise
+    return OnlineGate.load(path, two)
+
+
+def run_gate(gate: OnlineGate) -> None:
+    """Go on with a gate for a few examples."""
+    require(bool(np.isfinite(gate.weights).all()), "gate: a weight is not finite")
+    try:
+        for t in range(6):
+            if gate.waits or gate.decide({"x": t}).asks:
+                gate.feedback("no" if t % 2 else "yes")
+    except ThriftyError:
+        pass  # its labels may be others than those of the experts
+    weights = gate.weights
+    require(abs(float(weights.sum()) - 1) < 1e-9, f"gate: the weights sum to {weights.sum()}")
+    _ = gate.rates, repr(gate)
+
+
+# --- resume folders ----------------------------------------------------------
+
+
+MANIFEST = (CORPUS / "resume" / "manifest.json").read_bytes()
+SETTINGS: list[dict[str, Any]] = [
+    settings for _, settings in sorted(json.loads(MANIFEST)["jobs"].items())
+]
+
+
+def read_curve(path: Path) -> Any:
+    """Read a curve as a job that is resumed does."""
+    folder = path.parent / "resume"
+    folder.mkdir(exist_ok=True)
+    write_fresh(folder / "manifest.json", MANIFEST)
+    data = path.read_bytes()
+    kept = ResumeFolder(folder, SETTINGS)
+    # The settings of a curve are part of it: it belongs to the job whose settings it has.
+    name = SETTINGS[1]["name"].encode()
+    settings = (
+        SETTINGS[1] if data.count(name) > data.count(SETTINGS[0]["name"].encode()) else SETTINGS[0]
+    )
+    write_fresh(folder / f"{digest_of_settings(settings)}.curve", data)
+    return kept.get(settings)
+
+
+def use_curve(curve: Any) -> None:
+    """Do with a curve what choosing a point does."""
+    _ = curve.frontier, curve.hull, curve.learners, repr(curve), curve.choices
+    try:
+        curve.choose(1e9)
+        curve.cheapest(0.1)
+        curve.choose(5.0, 0.9)
+    except ThriftyError:
+        pass
+    check_predictor(curve.points[0].model)
+    check_predictor(curve.points[-1].model)
+
+
+def read_manifest(path: Path) -> ResumeFolder:
+    """Open a folder with a manifest."""
+    folder = path.parent / "manifest"
+    folder.mkdir(exist_ok=True)
+    write_fresh(folder / "manifest.json", path.read_bytes())
+    return ResumeFolder(folder, SETTINGS)
+
+
+# --- text files --------------------------------------------------------------
+
+
+def read_prices(path: Path) -> Any:
+    """Read a price list and bind it to the columns of a table."""
+    return Prices.read(path).bind(COLUMNS)
+
+
+def use_prices(bound: Any) -> None:
+    """Compute bills."""
+    used = np.array([[True, False, False, False], [False, True, True, True]])
+    for prices in bound.currencies.values():
+        bills = prices.bill(used, 2)
+        require(not np.isnan(bills).any() and bool((bills >= 0).all()), f"bills {bills}")
+    _ = repr(bound), bound.breakdown(used[1], 3), bound.first_prices
+
+
+def read_costs(path: Path) -> Any:
+    """Read the costs of errors of two classes."""
+    return read_costs_file(path, ["ill", "well"])
+
+
+def use_costs(costs: Mapping[Any, float]) -> None:
+    """Check that every cost is a price."""
+    require(all(np.isfinite(cost) and cost >= 0 for cost in costs.values()), f"costs {costs}")
+
+
+def read_rows(path: Path) -> Any:
+    """Read a table, also as a training table whose target is its last column."""
+    frame = read_table(path)
+    columns = [str(name) for name in frame.columns]
+    if columns:
+        read_training_table(path, columns[-1], None, None, ())
+    return frame
+
+
+# --- services ----------------------------------------------------------------
+
+
+REMOTE = load(CORPUS / "remote.thrifty")
+LOCAL = load(CORPUS / "clinic.thrifty")
+
+
+class _Replies(Endpoint):
+    """A server that sends the contents of a file as its reply."""
+
+    def __init__(self, text: bytes) -> None:
+        super().__init__("http://models.example.com")
+        self.text = text
+
+    def predict(self, columns: Any, rows: Any) -> Any:
+        """Decode the reply as `Endpoint.predict` does."""
+        return json.loads(self.text)
+
+
+def read_reply(path: Path) -> Any:
+    """Make a predictor that gets this reply to every call."""
+    result = calls._call_result(REMOTE)
+    assert result is not None
+    return REMOTE.connect(calls.ModelCall(REMOTE, result, _Replies(path.read_bytes())))
+
+
+def use_reply(predictor: Any) -> None:
+    """Predict by batch and by walk: a call that fails leaves it to the local model."""
+    rows = np.array([[0.1, 0.4, 0.3], [0.9, -0.4, 0.2], [-0.2, 0.6, -0.5]])
+    for k in range(len(rows)):
+        proba = predictor.predict_proba(rows[k : k + 1])
+        require(bool(np.isfinite(proba).all()), f"reply: probabilities {proba}")
+        walk = predictor.walk()
+        walk.tell(dict(enumerate(rows[k].tolist())))
+        require(walk.done and np.array_equal(walk.scores, proba[0]), "reply: walk and batch differ")
+
+
+# Objects that no file holds, but a source may return; each stands for a hostile text.
+OBJECTS: dict[str, Any] = {
+    "a": object(), " ": b"\xff", "true": {1}, "None": 1j, "0/nodes": np.arange(3), "nan": np.nan,
+    "inf": np.inf, "|O": int, "<f8": np.array([]), "1e999": np.str_("bonn"), "-inf": 10**400,
+}  # fmt: skip
+
+
+class _Values:
+    """A source whose values are those of a file; where it says so, other objects."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def fetch(self, features: Any) -> Any:
+        """Return whatever the file has."""
+        if not isinstance(self.values, dict):
+            return self.values
+        return {
+            key: OBJECTS.get(value, value) if isinstance(value, str) else value
+            for key, value in self.values.items()
+        }
+
+
+def read_source(path: Path) -> Any:
+    """Predict with values from a source, with and without a cap."""
+    try:
+        source = _Values(json.loads(path.read_bytes()))
+    except (ValueError, RecursionError) as error:
+        raise ThriftyError("this is no JSON, which is not Thrifty's to read") from error
+    results = []
+    for cap in (None, 8.0):
+        results.append((cap, answer(LOCAL, source, cap=cap)))
+    return results
+
+
+def use_source(results: Any) -> None:
+    """Check answers and receipts."""
+    for cap, (label, receipt) in results:
+        require(label in LOCAL.labels, f"source: the answer {label!r} is no class")
+        require(cap is None or receipt.total <= cap, f"source: {receipt.total} above the cap {cap}")
+
+
+# --- models of other libraries -----------------------------------------------
+
+
+TREE = {
+    "left": np.int64, "right": np.int64, "feature": np.int64, "threshold": np.float64,
+    "missing_left": np.bool_, "values": np.float64,
+}  # fmt: skip
+
+
+def fitted_trees() -> list[bytes]:
+    """Fit tiny trees of scikit-learn and return their arrays.
+
+    Their arrays, as a damaged estimator would crash scikit-learn itself.
+    """
+    X = np.random.default_rng(0).normal(size=(60, 3)).round(2)
+    X[::9, 1] = np.nan
+    seeds = []
+    for y in (np.digitize(X[:, 0], [-0.5, 0.5]), X[:, 0] > 0):
+        tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y).tree_
+        arrays = (
+            tree.children_left, tree.children_right, tree.feature, tree.threshold,
+            tree.missing_go_to_left != 0, tree.value[:, 0, :],
+        )  # fmt: skip
+        buffer = io.BytesIO()
+        np.savez(buffer, **dict(zip(TREE, arrays, strict=True)))
+        seeds.append(buffer.getvalue())
+    return seeds
+
+
+def adopt_tree(path: Path) -> Predictor:
+    """Freeze a tree of these arrays, if they are of the types that scikit-learn has."""
+    with np.load(path) as found:
+        arrays = dict(found)
+    size = len(arrays["left"]) if np.ndim(arrays.get("left")) else 0
+    for name, dtype in TREE.items():
+        array = arrays.get(name)
+        ndim = 2 if name == "values" else 1
+        if array is None or array.dtype != dtype or array.ndim != ndim or len(array) != size:
+            raise ThriftyError("these are not the arrays of a tree")
+    n_classes = arrays["values"].shape[-1]
+    if not size or not n_classes:
+        raise ThriftyError("these are not the arrays of a tree of classes")
+    forest = freeze([SourceTree(**arrays)], np.zeros(n_classes), "mean", 3)
+    return Predictor(
+        forest, Schema.of(np.zeros((1, 3))), Prices([1, 2, 4]).bind(3), range(n_classes)
+    )
+
+
+def make_targets() -> list[Target]:
+    """Return all targets."""
+    models = read_all("*.thrifty")
+    source_seeds = [json.dumps(row).encode() for row in table_of(LOCAL)]
+    replies: list[Any] = [
+        {"probabilities": [[0.25, 0.75]], "classes": [False, True]},
+        {"probabilities": [[0.25, 0.75]]},
+        {"labels": [True]},
+        [[0.5, 0.5]],
+    ]
+    return [
+        Target("model files", documents.ModelFile(), models, load, check_predictor, 10),
+        Target("inspect", documents.ModelFile(), models, inspect_file, show_all, 2),
+        Target(
+            "gate states", documents.GateFile(), read_all("*gate*.json"), load_gate, run_gate, 3
+        ),
+        Target(
+            "curves", documents.CurveFile(), read_all("resume/*.curve"), read_curve, use_curve, 3
+        ),
+        Target(
+            "manifests", documents.JsonFile(), read_all("resume/*.json"), read_manifest, ignore, 1
+        ),
+        Target("LightGBM", documents.WordsFile(), read_all("lightgbm*"), adopt, check_predictor, 3),
+        Target("XGBoost", documents.JsonFile(), read_all("xgboost*"), adopt, check_predictor, 3),
+        Target(
+            "scikit-learn", documents.ArraysFile(), fitted_trees(), adopt_tree, check_predictor, 1
+        ),
+        Target(
+            "prices CSV", documents.CsvFile(), read_all("prices.csv"), read_prices, use_prices, 1
+        ),
+        Target(
+            "prices TOML", documents.TomlFile(), read_all("prices.toml"), read_prices, use_prices, 1
+        ),
+        Target("costs CSV", documents.CsvFile(), read_all("costs.csv"), read_costs, use_costs, 1),
+        Target(
+            "costs TOML", documents.TomlFile(), read_all("costs.toml"), read_costs, use_costs, 1
+        ),
+        Target("tables", documents.CsvFile(), read_all("table.csv"), read_rows, ignore, 1),
+        Target(
+            "replies of calls",
+            documents.JsonFile(),
+            [json.dumps(reply).encode() for reply in replies],
+            read_reply,
+            use_reply,
+            1,
+        ),
+        Target("sources", documents.JsonFile(), source_seeds, read_source, use_source, 1),
+    ]
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    TARGETS = make_targets()

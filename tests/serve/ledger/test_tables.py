@@ -1,0 +1,56 @@
+"""Cases and entries as rows, and back."""
+
+from __future__ import annotations
+
+import pytest
+
+from thrifty.errors import LedgerError
+from thrifty.serve.ledger.records import CaseRow, Ending, Entry, Header
+from thrifty.serve.ledger.tables import (
+    CASE_COLUMNS,
+    ENTRY_COLUMNS,
+    VERSION,
+    case_row,
+    check_ledger,
+    entry_row,
+    read_case,
+    read_entry,
+    record,
+    with_entries,
+)
+
+ENTRY = Entry("c", "i", "me", 1, "settled", 2.0, 3.0, 4.0, "s", 1.5, "delivered", "[]", 5.0)
+ENDING = Ending("cap", "cap reached", "1", "[]", 1.0, 2.0, "CAD")
+
+
+def test_an_entry_comes_back_from_its_row():
+    row = entry_row(ENTRY)
+    assert len(row) == len(ENTRY_COLUMNS) and read_entry(row) == ENTRY
+
+
+@pytest.mark.parametrize("ending", [None, ENDING])
+def test_a_case_comes_back_from_its_row(ending):
+    case = CaseRow(Header("c", "s", "m", "[]"), 1.0, None if ending is None else 2.0, ending)
+    row = case_row(case)
+    assert len(row) == len(CASE_COLUMNS) and read_case(row) == case
+
+
+def test_the_last_row_of_what_is_kept_counts():
+    old, new = (entry_row(Entry("x", "i", "", 0, "settled", t, t, t)) for t in (1.0, 2.0))
+    found = record([], [], [old, new])
+    assert found.row is None and found.kept["i"].quoted == 2.0
+
+
+def test_entries_go_to_their_cases_in_the_order_of_purchase():
+    rows = [CaseRow(Header(case), 0.0) for case in "ab"]
+    entries = [Entry(c, i, "", 0, "intent", 1.0, t, 9.0) for c, i, t in
+               (("b", "x", 2.0), ("a", "y", 1.0), ("b", "z", 0.0))]  # fmt: skip
+    listed = [[entry.item for entry in found] for _, found in with_entries(rows, entries)]
+    assert listed == [["y"], ["z", "x"]]
+
+
+def test_an_older_ledger_with_the_right_key_is_accepted():
+    check_ledger("ledger x", {"version": str(VERSION), "key_check": "k"}, "k")
+    check_ledger("ledger x", {"version": str(VERSION), "key_check": "k"}, None)
+    with pytest.raises(LedgerError, match="another key"):
+        check_ledger("ledger x", {"version": str(VERSION), "key_check": "k"}, "z")

@@ -1,0 +1,57 @@
+"""A predictor whose walk has several rounds, and sources that do as they are told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from thrifty.bundle import Predictor, Schema
+from thrifty.costs import Prices
+from thrifty.model import Forest
+from thrifty.model.forest.nodes import empty_nodes
+from thrifty.serve import AsyncSource, Terms
+
+NAMES = ["age", "chol", "fbs", "thal"]
+
+
+def chain_predictor(**prices: Any) -> Predictor:
+    """Asks for age, chol, fbs and thal one after the other, while they are above 0."""
+    nodes = empty_nodes(9)
+    values = np.zeros((9, 1))
+    for depth in range(4):
+        node = 2 * depth
+        nodes[node] = (0.0, node + 1, depth)
+        values[node] = depth / 10
+        values[node + 1] = -1.0 - depth
+    values[8] = 5.0
+    tree = Forest(nodes, values, np.array([0]), np.array([0]), np.zeros(1), "sigmoid", 4)
+    schema = Schema.of({name: [0.5, -0.5] for name in NAMES})
+    listed = Prices(dict(zip(NAMES, (1.0, 5.0, 3.0, 10.0), strict=True)), unit="CAD", **prices)
+    return Predictor(tree, schema, listed.bind(NAMES), classes=["well", "ill"])
+
+
+class Scripted(AsyncSource):
+    """A source that does what a function says, and records what it was asked."""
+
+    def __init__(self, terms: Terms, act: Callable[[Any], Any] | None = None) -> None:
+        super().__init__(terms)
+        self.act = act
+        self.asked: list[Any] = []
+        self.closed = False
+
+    async def fetch(self, query):
+        self.asked.append(query)
+        if self.act is None:
+            return dict.fromkeys(query.features, 1.0)
+        result = self.act(query)
+        return await result if asyncio.iscoroutine(result) else result
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def each(name: str, *features: str, act: Any = None, **terms: Any) -> Scripted:
+    return Scripted(Terms(name, features, **terms), act)
