@@ -18,7 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from bad_tables import HARD, bad_tables, estimators, run
 
 import thrifty
-from thrifty import DataError
+from thrifty import DataError, ThriftyError
+from thrifty.serve import RowSource, answer
 
 TABLES = {table.name: table for table in bad_tables()}
 ESTIMATORS = estimators(small=True)
@@ -139,3 +140,59 @@ def test_many_classes_share_the_sweeps_of_cost_sensitive_trees() -> None:
         thrifty.CostTreeClassifier().fit(
             np.random.default_rng(0).normal(size=(4, 2001)), [0, 1] * 2
         )
+
+
+def test_too_many_devices_or_inputs_are_refused_with_the_limit(monkeypatch) -> None:
+    X = np.random.default_rng(0).normal(size=(12, 5))
+    y = np.arange(12) % 2
+    monkeypatch.setattr("thrifty.learn.edge_cloud.devices.MAX_DEVICES", 4)
+    with pytest.raises(DataError, match="5 of them, and the limit is 4"):
+        thrifty.EdgeCloudClassifier().fit(X, y)
+    monkeypatch.setattr("thrifty.learn.submodular_tree.grower.MAX_INPUTS", 4)
+    with pytest.raises(DataError, match="5 inputs; .* the limit is 4"):
+        thrifty.SubmodularTreeClassifier().fit(X, y)
+    with pytest.raises(DataError, match="151 classes; every pair of them has an SVM"):
+        thrifty.CompressedSVC().fit(np.zeros((302, 1)), np.arange(302) % 151)
+
+
+# --- what is given to a model later
+
+ODD = ["5", "x", float("nan"), -1, [], {}, 10**400]
+X = np.random.default_rng(0).normal(size=(90, 3))
+Y = np.where(X[:, 0] > 0, "a", "b")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    miser = thrifty.GreedyMiserClassifier(n_estimators=3)
+    return {
+        "miser": miser.fit(X, Y),
+        "anytime": thrifty.AnytimeClassifier(n_estimators=3, random_state=0).fit(X, Y),
+        "budget": thrifty.BudgetClassifier(learners={"miser": miser}, random_state=0).fit(X, Y),
+    }
+
+
+@pytest.mark.parametrize("amount", ODD, ids=lambda amount: repr(amount)[:8])
+def test_odd_amounts_are_refused_by_models_and_curves(fitted, amount) -> None:
+    budget, predictor = fitted["budget"], fitted["miser"].predictor_
+    row = RowSource(dict(enumerate(X[0])))
+    for act in (
+        lambda: predictor.walk(cap=amount),
+        lambda: answer(predictor, row, cap=amount),
+        lambda: budget.at_budget(amount),
+        lambda: budget.frontier_.within(amount),
+        lambda: thrifty.choose(budget.frontier_, amount),
+        lambda: fitted["anytime"].predict(X, budget=amount),
+        lambda: thrifty.OnlineGate([predictor], cost=0.1, horizon=amount),
+        lambda: thrifty.Call("remote", 1.0, timeout=amount),
+        lambda: thrifty.trace(thrifty.GreedyMiserClassifier(), X, Y, validation=(X, Y),
+                              n_jobs=0.5 if amount == -1 else amount),
+    ):  # fmt: skip
+        with pytest.raises(ThriftyError):
+            act()
+
+
+@pytest.mark.parametrize("quality", ["5", float("nan"), [], 10**400], ids=lambda q: repr(q)[:8])
+def test_odd_qualities_are_refused(fitted, quality) -> None:
+    with pytest.raises(ThriftyError):
+        fitted["budget"].at_quality(quality)

@@ -12,7 +12,7 @@ import math
 import re
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle.tables import is_numeric, is_readable, unmask
-from thrifty.errors import DataError
+from thrifty.errors import DataError, raise_all
 
 __all__ = [
     "FINITE",
@@ -31,6 +31,7 @@ __all__ = [
     "Label",
     "check_exact",
     "check_finite",
+    "each_column",
     "has_inexact",
     "has_values",
     "is_label",
@@ -409,3 +410,15 @@ def _cell_at(row: int, cells: Sequence[Any] | NDArray[Any]) -> str:
     value = cells[row]
     shown = reprlib.repr(value.item() if isinstance(value, np.generic) else value)
     return f"{shown} in row {row}"
+
+
+def each_column(names: Iterable[str | int], act: Callable[[int], Any]) -> list[Any]:
+    """Return `act(j)` for every column; raise the problems of all columns together."""
+    results, problems = [], []
+    for j, name in enumerate(names):
+        try:
+            results.append(act(j))
+        except DataError as error:
+            problems.append(f"column {name!r} {error}")
+    raise_all(DataError, "table", problems)
+    return results

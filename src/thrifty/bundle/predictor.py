@@ -19,6 +19,7 @@ from thrifty.bundle.latency import latencies
 from thrifty.bundle.schema import Schema
 from thrifty.bundle.walk import NamedWalk
 from thrifty.costs.bound import BoundPrices
+from thrifty.costs.money import as_float
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen
@@ -220,6 +221,9 @@ class Predictor:
 
         With a `cap`, calls that the predictor makes itself stay within it.
         """
+        limit = as_float(cap)
+        if cap is not None and not (isinstance(limit, float) and limit >= 0):
+            raise DataError(f"cap: {cap!r} is not a number of 0 or more")
         return NamedWalk(self, known, cap)
 
     def connect(self, caller: Caller) -> Self:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import reprlib
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from thrifty.bundle.columns import (
     Column,
     Label,
     check_finite,
+    each_column,
     has_inexact,
     has_values,
     is_missing,
@@ -130,7 +131,7 @@ class Schema:
             return Column(names[j], kept, other)
 
         if block is None or has_inexact(block) or not has_values(block):
-            columns = _each_column(names, learn_column)
+            columns = each_column(names, learn_column)
         else:
             columns = [Column(name) for name in names]
         for message in joined:
@@ -167,7 +168,7 @@ class Schema:
 
     def placed_like(self, other: Schema) -> Schema:
         """Return the same columns with the positions that they have in another schema."""
-        place = dict(zip(other.table_names, range(len(other)), strict=True))
+        place = {name: k for k, name in enumerate(other.table_names)}
         columns = (replace(each, position=place.get(each.name)) for each in self.columns)
         return Schema(tuple(columns), self.named)
 
@@ -205,12 +206,11 @@ class Schema:
             )
         if read.block is not None and self._all_numbers and not self.calls:
             dtype = np.float32 if read.block.dtype == np.float32 else np.float64
-            block = read.block
-            if not self.is_in_table_order:
-                block = block[:, np.argsort(self.table_order)]
+            in_order = self.is_in_table_order
+            block = read.block if in_order else read.block[:, np.argsort(self.table_order)]
             X = np.ascontiguousarray(block, dtype=dtype)
             if np.isinf(X).any():
-                _each_column(self.names, lambda j: check_finite(X[:, j]))
+                each_column(self.names, lambda j: check_finite(X[:, j]))
             return X
         given: dict[Any, Any] = dict(zip(names or expected, read.columns, strict=True))
         unknown: Unknown = {}
@@ -225,13 +225,13 @@ class Schema:
             return self._encode_column(j, given[name], unknown)
 
         try:
-            X = stack(_each_column(self.names, encode_column), read.rows)
+            X = stack(each_column(self.names, encode_column), read.rows)
             failed = bool(np.isinf(X).any())
         except DataError:
             failed = True
         if failed:
             # Slow: look for infinite values in each column as well, and report everything.
-            columns = _each_column(self.names, lambda j: check_finite(encode_column(j)))
+            columns = each_column(self.names, lambda j: check_finite(encode_column(j)))
             X = stack(columns, read.rows)
         self._warn(unknown)
         return X
@@ -330,7 +330,7 @@ class Schema:
                 unknown[j] = tuple(old[code] for code in lost[np.argsort(first)])
             return new_code[codes]
 
-        out = stack(_each_column(self.names, recode_column), len(X))
+        out = stack(each_column(self.names, recode_column), len(X))
         self._warn(unknown)
         return out
 
@@ -493,15 +493,3 @@ class Schema:
 def _is_category(label: Any) -> bool:
     """Return whether a value of a model file is a label."""
     return type(label) is bool or is_number(label) or is_text(label, controls=True)
-
-
-def _each_column(names: Iterable[str | int], act: Callable[[int], Any]) -> list[Any]:
-    """Return `act(j)` for every column; raise the problems of all columns together."""
-    results, problems = [], []
-    for j, name in enumerate(names):
-        try:
-            results.append(act(j))
-        except DataError as error:
-            problems.append(f"column {name!r} {error}")
-    raise_all(DataError, "table", problems)
-    return results

@@ -35,13 +35,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from numbers import Real
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs.money import money
+from thrifty.costs.money import as_float, money
 from thrifty.errors import BudgetError
 from thrifty.frontier.confidence import check_confidence, keeps, observations, upper_bound
 from thrifty.frontier.curve import Curve, CurvePoint, P
@@ -153,8 +152,8 @@ def _expected_bills(curve: Curve, point: CurvePoint) -> NDArray[np.float64]:
 
 def check_budget(budget: Any, name: str = "budget") -> float:
     """Return a budget, or a cap, as a float; BudgetError unless it is finite and 0 or more."""
-    amount = float(budget) if isinstance(budget, Real) else math.nan
-    if isinstance(budget, bool) or not 0 <= amount < math.inf:
+    amount = as_float(budget)
+    if not isinstance(amount, float) or not 0 <= amount < math.inf:
         raise BudgetError(f"{name}: {budget!r} is not a finite number of 0 or more")
     return amount
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.bundle import Evidence, Predictor
-from thrifty.costs.money import format_mean, money
+from thrifty.costs.money import as_float, format_mean, money
 from thrifty.errors import BudgetError, DataError, raise_all
 from thrifty.frontier.curve_svg import curve_svg
 from thrifty.learn.point import Point
@@ -316,7 +316,10 @@ class Curve:
         BudgetError
             If there is none; it names the point with the lowest ceiling.
         """
-        points = tuple(point for point in self.points if point.ceiling <= cap)
+        limit = as_float(cap)
+        if not isinstance(limit, float) or not limit >= 0:
+            raise BudgetError(f"cap: {cap!r} is not a number of 0 or more")
+        points = tuple(point for point in self.points if point.ceiling <= limit)
         if not points:
             lowest = min(self.points, key=lambda point: point.ceiling)
             raise BudgetError(

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from thrifty.bundle.archive import MAX_FILE
 from thrifty.costs import Prices
-from thrifty.errors import BundleError, ResumeError, raise_all
+from thrifty.errors import BundleError, DataError, ResumeError, raise_all
 from thrifty.files import make_folder, write_whole
 from thrifty.frontier.curve import Curve
 from thrifty.frontier.curve_file import pack_curve, unpack_curve
@@ -47,6 +47,8 @@ __all__ = [
 PRICES = ("own", "groups", "shared", "evaluation", "calls", "unit")
 # Parts of a price list that count only if they are given: folders of earlier versions stay valid.
 OPTIONAL_PRICES = ("requires", "panels", "delays", "delay_unit", "also")
+# More processes than any machine has cores.
+MAX_JOBS = 2**16
 ADDRESS = re.compile(r" at 0x[0-9a-f]+", re.IGNORECASE)
 
 
@@ -324,6 +326,10 @@ def run_jobs(
     ResumeError
         If the folder is for other settings or other data, before anything is run or written.
     """
+    if not (n_jobs is None or (isinstance(n_jobs, int | np.integer) and abs(n_jobs) <= MAX_JOBS)):
+        raise DataError(
+            f"n_jobs: {n_jobs!r} is not a number of jobs, such as 2, or -1 for all cores"
+        )
     kept = None if folder is None else ResumeFolder(folder, [job.settings for job in jobs])
     curves = [None if kept is None else kept.get(job.settings) for job in jobs]
     missing = [k for k, curve in enumerate(curves) if curve is None]

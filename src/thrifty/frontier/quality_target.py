@@ -26,13 +26,12 @@ which is trained on all rows, is taken to be no worse than they are.
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.costs.money import format_mean
+from thrifty.costs.money import as_float, format_mean
 from thrifty.errors import BudgetError
 from thrifty.frontier.confidence import check_confidence, lower_bound, share_bound, student_bound
 from thrifty.frontier.curve import Curve, CurvePoint
@@ -169,7 +168,8 @@ def rank_points(curve: Curve) -> list[RankedPoint]:
 
 def _check_quality(quality: object) -> None:
     """Raise a BudgetError if a quality is not a number: every point would seem to reach NaN."""
-    if isinstance(quality, bool) or not isinstance(quality, Real) or math.isnan(quality):
+    amount = as_float(quality)
+    if not isinstance(amount, float) or math.isnan(amount):
         raise BudgetError(f"quality: {quality!r} is not a number")
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from thrifty.costs import PriceList
+from thrifty.costs.money import as_float
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.anytime.representation import Representation, RowSplit
@@ -218,9 +219,10 @@ class AnytimeClassifier(PricedClassifier):
         rows = self.schema_.encode(self._checked(X))
         if budget is None:
             return rows, np.full(len(rows), len(self._stages) - 1)
-        if not budget >= 0:
+        limit = as_float(budget)
+        if not isinstance(limit, float) or not limit >= 0:
             raise DataError(f"budget: {budget!r} is not a number from 0 up")
-        return rows, affordable_stage(self._stages, self.prices_, rows, float(budget))
+        return rows, affordable_stage(self._stages, self.prices_, rows, limit)
 
     def _used(self, rows: NDArray[np.floating], stage: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which features encoded rows read that are stopped at given stages, (n, d)."""

@@ -20,6 +20,9 @@ from thrifty.model.encoding import Encoding
 
 __all__ = ["DeviceRows", "DeviceTable", "device_columns"]
 
+# Most devices: each has a gate and a model of its own, all of which are trained together.
+MAX_DEVICES = 1000
+
 Floats = NDArray[np.float64]
 
 
@@ -154,6 +157,11 @@ class DeviceTable:
     def of(cls, train: TrainingSet, devices: Mapping[Any, Any] | None) -> Self:
         """Merge equal rows, standardize them, and sort the encoded columns by device."""
         columns = device_columns(devices, train.schema, train.prices)
+        if len(columns) > MAX_DEVICES:
+            raise DataError(
+                f"devices: {len(columns)} of them, and the limit is {MAX_DEVICES}. A feature in no "
+                "group of the prices is a device of its own: give devices, or groups"
+            )
         X, y, weight = merge_duplicates(train.X, train.y, train.weight)
         encoding = standardize(train.schema, X, weight)
         owned = {name: np.flatnonzero(np.isin(encoding.columns, c)) for name, c in columns.items()}

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle.endpoint import Endpoint, SecretUrl, read_outputs, redact, url_fault
+from thrifty.costs.money import as_float
 from thrifty.errors import DataError, SourceError, raise_all
 from thrifty.learn._sklearn import take_rows
 from thrifty.model.call_result import SUM_TOL
@@ -113,7 +114,8 @@ class Call:
         elif fn is not None and not (isinstance(fn, str) or hasattr(fn, "predict") or callable(fn)):
             kind = type(fn).__name__
             problems.append(f"a {kind} cannot predict; give an estimator, a function or a URL")
-        if timeout is not None and not timeout > 0:
+        seconds = as_float(timeout)
+        if timeout is not None and not (isinstance(seconds, float) and seconds > 0):
             problems.append(f"the timeout {timeout!r} is not a number of seconds")
         if folds is not None and not (isinstance(folds, int) and folds >= 2):
             problems.append(f"folds is {folds!r}; give a whole number from 2 up, or None")

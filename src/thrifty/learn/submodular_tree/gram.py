@@ -86,7 +86,7 @@ class Gram:
         """Sum over Z (n, q) and Y (n, t), or over some of their rows; `weight` goes with `rows`."""
         q, t = Z.shape[1], Y.shape[1]
         n = len(Z) if rows is None else len(rows)
-        inputs, cross, squares = np.zeros((q, q)), np.zeros((q, t)), np.zeros(t)
+        inputs, cross, squares = np.zeros((0, 0)), np.zeros((q, t)), np.zeros(t)
         input_sums, target_sums = np.zeros(q), np.zeros(t)
         for first in range(0, n, ROWS_PER_BLOCK):
             block = slice(first, first + ROWS_PER_BLOCK)
@@ -96,11 +96,13 @@ class Gram:
                 root = np.sqrt(weight[block])
                 z, y = z * root[:, np.newaxis], y * root[:, np.newaxis]
             root = np.broadcast_to(root, len(z))
-            inputs += z.T @ z
+            # No zeros to add the first block to: of a wide table, each such matrix is large.
+            inputs = np.add(inputs, z.T @ z, out=inputs) if first else z.T @ z
             cross += z.T @ y
             squares += np.einsum("ij,ij->j", y, y)
             input_sums += root @ z
             target_sums += root @ y
+        inputs = inputs if n else np.zeros((q, q))
         total = float(n if weight is None else weight.sum())
         scale = inputs.diagonal().copy()
         return cls(inputs, cross, squares, input_sums, target_sums, total, scale, squares.copy())
@@ -129,7 +131,9 @@ class Gram:
     def center(self) -> Centered:
         """Return the sums about the means, as least squares with an intercept needs them."""
         total = max(self.total_weight, np.finfo(float).tiny)
-        inputs = self.inputs - np.outer(self.input_sums, self.input_sums) / total
+        inputs = np.outer(self.input_sums, self.input_sums)
+        inputs /= total
+        np.subtract(self.inputs, inputs, out=inputs)
         cross = self.cross - np.outer(self.input_sums, self.target_sums) / total
         targets = self.squares - self.target_sums**2 / total
         varies = targets > ROUNDING_TOL * self.target_scale

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from thrifty.costs import BoundPrices
+from thrifty.errors import DataError
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.encoding import encode_blockwise, standardize_blockwise
 from thrifty.learn.purchases import Purchases
@@ -38,6 +39,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 # Width of the sigmoid of soft routing, in standard deviations of the routing values.
 SIGMOID_WIDTH = 0.2
+# Most inputs: the products of all pairs take 800 MB, several times over.
+MAX_INPUTS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +86,11 @@ class DesignMatrix:
         if weight is not None:
             weight = weight * max(1.0, len(weight) / weight.sum())
         encoding = standardize_blockwise(train.schema, train.X, weight)
+        if len(encoding.columns) > MAX_INPUTS:
+            raise DataError(
+                f"table: {len(encoding.columns)} inputs; the products of all pairs of them are "
+                f"kept, and the limit is {MAX_INPUTS}. Select columns first"
+            )
         Z = encode_blockwise(encoding, train.X)
         return cls(Z, targets, weight, encoding, Layout(encoding.columns, train.n_features))
 
