@@ -122,7 +122,7 @@ def test_names_of_the_package_on_a_page_can_be_imported(page: Path) -> None:
 def test_commands_and_extras_that_a_page_names_exist(page: Path) -> None:
     text = page.read_text()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    commands = re.findall(r"^\s*(?:\$ )?thrifty ([a-z]+)\b", text, re.MULTILINE)
+    commands = re.findall(r"^\s*(?:\$ )?thrifty ([a-z][a-z-]*)\b", text, re.MULTILINE)
     commands += [name.split()[1] for name in names_of(page) if re.match(r"thrifty [a-z]+\b", name)]
     assert set(commands) <= set(COMMANDS)
     extras = re.findall(r"pip install ['\"](?:\.|thrifty)\[([\w,]+)\]", text)

@@ -235,15 +235,19 @@ class Forest(Frozen):
         return cls(**arrays, link=plain["link"], n_features=plain["n_features"])
 
     def probability_problems(self) -> Iterator[str]:
-        """Yield why averages over the trees would not be class probabilities, also in walks."""
+        """Yield why averages over the trees would not be class probabilities.
+
+        Only the leaves must have shares that add up to 1: forests that buy all their features at
+        once, such as those of ladders, have none at the other nodes.
+        """
         if self.link not in ("mean", "vote"):
             return
         if not (np.all(self.base >= 0) and np.all(self.contributions >= 0)):
             yield "class shares must not be negative"
-        sums = self.contributions.sum(axis=1)
+        sums = np.where(is_leaf(self.nodes), self.contributions.sum(axis=1), np.nan)
         trees = [0.0, 0.0]
         if len(self.roots):
-            ends = (np.minimum.reduceat(sums, self.roots), np.maximum.reduceat(sums, self.roots))
+            ends = (np.fmin.reduceat(sums, self.roots), np.fmax.reduceat(sums, self.roots))
             trees = [float(end.sum()) for end in ends]
         totals = (np.array(trees) + self.base.sum()) / max(len(self.roots), 1)
         if not np.all(np.abs(totals - 1.0) <= SHARES_TOL):
