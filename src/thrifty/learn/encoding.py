@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from thrifty.bundle import Schema
 from thrifty.errors import DataError
 from thrifty.model.encoding import NUMERIC, Encoding
+from thrifty.untrusted import LARGEST
 
 __all__ = [
     "encode_blockwise",
@@ -82,7 +83,7 @@ def standardize(schema: Schema, X: NDArray[np.floating], weight: Floats | None) 
         w = None if weight is None else weight[present]
         if column.categories is None:
             center, scale = _moments(x, w)
-            if not np.isfinite([center, scale]).all():
+            if max(abs(center), scale) > LARGEST:
                 largest = max(x.tolist(), key=abs)
                 raise DataError(
                     f"table: column {column.name!r} holds {largest:g}, too large to standardize; "
@@ -157,8 +158,8 @@ def standardize_columns(
         if n_categories[j] is None and present.any():
             x = X[present, j].astype(np.float64)
             centers[j], scales[j] = _moments(x, None if weight is None else weight[present])
-    # A column that is too large all the same is left out.
-    scales = np.where(np.isfinite(scales) & np.isfinite(centers), scales, 0.0)
+    # A column that is too large for a model file is left out.
+    scales = np.where(np.maximum(np.abs(centers), scales) <= LARGEST, scales, 0.0)
     scales = np.where(scales > CONSTANT_TOL * np.abs(centers), scales, 0.0)
     entries = []
     for j, count in enumerate(n_categories):
@@ -197,18 +198,14 @@ def _encoding_of(entries: list[tuple[int, int, float, float, float]]) -> Encodin
 
 
 def _moments(x: Floats, weight: Floats | None) -> tuple[float, float]:
-    """Return mean and standard deviation; neither squares overflow nor are they lost below 0.
-
-    The deviation is infinite if the difference of two values is.
-    """
+    """Return mean and standard deviation; neither squares overflow nor are they lost below 0."""
     largest = float(np.abs(x).max())
     power = 0 if 1e-100 < largest < 1e100 or largest == 0.0 else math.frexp(largest)[1]
     x = np.ldexp(x, -power) if power else x
     center = float(np.average(x, weights=weight))
     scale = float(np.sqrt(np.average(np.square(x - center), weights=weight)))
-    if power > 1020 and np.ptp(x) >= 1.0:  # in units of 2^power, at the end of the range of floats
-        return center, math.inf
-    return math.ldexp(center, power), math.ldexp(scale, power)
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(center, power)), float(np.ldexp(scale, power))
 
 
 def _power_sums(

@@ -13,13 +13,12 @@ from sklearn.utils.validation import column_or_1d
 
 from thrifty.bundle.tables import is_readable
 from thrifty.errors import DataError, raise_all
+from thrifty.untrusted import LARGEST
 
-__all__ = ["LARGEST", "Labels", "grades", "numbers", "queries"]
+__all__ = ["Labels", "grades", "numbers", "queries"]
 
 # Problems of labels that one message lists.
 MAX_LISTED = 5
-# Numbers up to this size, and from its inverse up, can be squared and summed over any table.
-LARGEST = 1e100
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import check_sample_weight
-from thrifty.learn.targets import LARGEST
+from thrifty.untrusted import LARGEST
 
 __all__ = ["comparable_weights", "read_weights"]
 

@@ -27,6 +27,7 @@ from thrifty.learn.point import Point
 from thrifty.model.sequential import LocalGaussians, Neighbors, SequentialModel
 from thrifty.model.sequential.audit import work_problems
 from thrifty.model.sequential.base import SequentialStates
+from thrifty.untrusted import LARGEST
 
 __all__ = ["FixedOrderClassifier", "RandomOrderClassifier", "ValueOfClassifier"]
 
@@ -198,6 +199,10 @@ class ValueOfClassifier(SequentialClassifier):
         problems = [
             f"column {train.schema.names[j]!r} holds categories, which are not Gaussian"
             for j in np.flatnonzero(train.categorical)
+        ]
+        problems += [
+            f"column {train.schema.names[j]!r} holds numbers beyond {LARGEST:g}; divide it"
+            for j in np.flatnonzero((np.abs(train.X) > LARGEST).any(axis=0))
         ]
         raise_all(DataError, "table", problems)
         table = ScaledTable.of(train)
