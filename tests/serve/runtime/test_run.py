@@ -207,33 +207,6 @@ def test_a_charge_is_not_forgotten_when_a_later_attempt_fails_for_free(
     assert outcomes(receipt)["lab/chol"] == expected
 
 
-@pytest.mark.parametrize("later", [UnsentError("down"), {}], ids=["unsent", "nothing"])
-def test_a_charge_is_not_forgotten_when_a_later_attempt_is_free(chain, later):
-    replies = iter([UnusableError("garbage"), later])
-
-    def act(query):
-        reply = next(replies)
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
-
-    lab = each("lab", "chol", act=act, retries=1, pause=0.0, idempotent=True)
-    receipt = serve(Runtime(chain, [each("rest", "age", "fbs", "thal"), lab]))
-    assert len(lab.asked) == 2
-    assert outcomes(receipt)["lab/chol"][1] == 5.0
-
-
-def test_a_failure_that_is_billed_is_not_forgotten_either(chain):
-    failures = iter([RefusedError("busy"), UnsentError("down")])
-
-    def act(query):
-        raise next(failures)
-
-    lab = each("lab", "chol", act=act, retries=1, pause=0.0, idempotent=True, bills_failures=True)
-    receipt = serve(Runtime(chain, [each("rest", "age", "fbs", "thal"), lab]))
-    assert outcomes(receipt)["lab/chol"] == ("failed", 5.0)
-
-
 def test_what_does_not_exist_is_asked_for_once(chain):
     assert attempts_of(chain, NotFoundError("no row")) == 1
 
