@@ -60,7 +60,7 @@ def test_categories_and_missing_values_are_inputs_too():
     model = small_tree(max_depth=1).fit(table, y)
     assert model.score(table, y) > 0.99
     assert model.used(table[:1]).tolist() == [[True, True, False]]
-    assert model.prices_.names == ("town", "size", "rest")
+    assert model.feature_names_in_.tolist() == ["town", "size", "rest"]
 
 
 @BOTH
