@@ -156,6 +156,6 @@ def test_a_bound_that_a_bill_exceeds_is_caught(bend_walk, numbers) -> None:
 
 
 def test_an_end_that_is_none_is_caught(bend_walk, numbers, monkeypatch) -> None:
-    monkeypatch.setattr(NamedWalk, "_end", ("cap", "cap"))
+    monkeypatch.setattr(NamedWalk, "end", ("cap", "cap"))
     with pytest.raises(LawError, match="asks for nothing more says 'cap'"):
         law_walks(bend_walk(), numbers)

@@ -27,6 +27,7 @@ def test_a_curve_is_written_and_read_back(clusters) -> None:
             training_bill=(1.0, 0.5),
             neg_brier=np.arange(20.0) - k,
             totals=np.arange(20.0) + k,
+            actual_total=9.5 + k,
         )
         for k in range(3)
     ]
@@ -44,6 +45,7 @@ def test_a_curve_is_written_and_read_back(clusters) -> None:
         )
         np.testing.assert_array_equal(one.neg_brier, other.neg_brier)
         np.testing.assert_array_equal(one.totals, other.totals)
+        assert one.actual_total == other.actual_total
         np.testing.assert_array_equal(one.bills, other.bills)
     assert (again.clusters is None) == (clusters is None)
 

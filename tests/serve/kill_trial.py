@@ -10,12 +10,15 @@ database, if there is one. In the end, the charges are compared with the ledger:
 
     python tests/serve/kill_trial.py --database sqlite --kills 200
     python tests/serve/kill_trial.py --database postgres --kills 200 --server 0.3
+
+--table FILE writes the counts to a table, as docs/reliability.rst shows it.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import csv
 import os
 import random
 import signal
@@ -24,7 +27,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -178,6 +181,22 @@ def trial(database: str, kills: int, server_share: float = 0.0, seed: int = 0) -
                 server.stop()
 
 
+def write_row(file: Path, database: str, verdict: Verdict) -> None:
+    """Write the row of a database to a table, in place of an older one."""
+    header = [
+        "ledger in", "kills", "of them of the server", "charges", "charged twice",
+        "charged and unknown", "settlements lost", "assumed paid", "of them charged",
+    ]  # fmt: skip
+    rows = {}
+    if file.exists():
+        with file.open(newline="") as opened:
+            rows = {row[0]: row for row in list(csv.reader(opened))[1:]}
+    rows[database] = [database, *map(str, astuple(verdict))]
+    with file.open("w", newline="") as opened:
+        ordered = sorted(rows.values(), key=lambda row: row[0], reverse=True)
+        csv.writer(opened, lineterminator="\n").writerows([header, *ordered])
+
+
 def start(url: str, folder: Path, first: int, seed: int) -> int:
     """Start a worker; a fork, as importing takes longer than it lives."""
     pid = os.fork()
@@ -205,7 +224,10 @@ if __name__ == "__main__":
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--server", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--table", type=Path)
     given = parser.parse_args()
     verdict = trial(given.database, given.kills, given.server, given.seed)
     print(verdict)
+    if given.table is not None:
+        write_row(given.table, "SQLite" if given.database == "sqlite" else "PostgreSQL", verdict)
     sys.exit(0 if verdict.is_right else 1)

@@ -33,6 +33,8 @@ def forest(rng, link="sigmoid", n_outputs=1, d=D):
         for k, child in enumerate((root + 1, root + 2)):
             if rng.random() < 0.6:
                 nodes[child] = (rng.normal(), root + 3 + 2 * k, rng.integers(D))
+            else:
+                values[root + 3 + 2 * k : root + 5 + 2 * k] = 0.0  # nobody gets there
     outputs = np.arange(n_trees) % n_outputs
     return Forest(nodes, values, 7 * np.arange(n_trees), outputs, np.zeros(n_outputs), link, d)
 
@@ -74,8 +76,11 @@ MAKERS = {
 }
 
 
-def draw_predictor(kind, rng, evaluation=0.0, call_price=4.0):
-    """A predictor of five features, 1 and 2 in a group; "call" has a priced call in its file."""
+def draw_predictor(kind, rng, evaluation=0.0, call_price=4.0, requires=None):
+    """A predictor of five features, 1 and 2 in a group; "call" has a priced call in its file.
+
+    `requires` says what must be bought before what; a "call" has no such rules.
+    """
     own = rng.integers(1, 9, size=D).astype(float)
     groups = {"groups": {"g": [1, 2]}, "shared": {"g": 3.0}, "evaluation": evaluation}
     if kind == "call":
@@ -89,5 +94,5 @@ def draw_predictor(kind, rng, evaluation=0.0, call_price=4.0):
         return Predictor(model, schema, prices, [0, 1])
     maker = MAKERS[kind]
     model = policy(rng, own) if maker is None else maker(rng)
-    prices = Prices(own.tolist(), **groups)
+    prices = Prices(own.tolist(), requires=requires or {}, **groups)
     return Predictor(model, Schema.of(np.zeros((1, D))), prices.bind(D), [0, 1])

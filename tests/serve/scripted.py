@@ -17,7 +17,7 @@ from thrifty.serve import AsyncSource, Terms
 NAMES = ["age", "chol", "fbs", "thal"]
 
 
-def chain_predictor(**prices: Any) -> Predictor:
+def chain_predictor(names: list[str] = NAMES, **prices: Any) -> Predictor:
     """Asks for age, chol, fbs and thal one after the other, while they are above 0."""
     nodes = empty_nodes(9)
     values = np.zeros((9, 1))
@@ -28,9 +28,9 @@ def chain_predictor(**prices: Any) -> Predictor:
         values[node + 1] = -1.0 - depth
     values[8] = 5.0
     tree = Forest(nodes, values, np.array([0]), np.array([0]), np.zeros(1), "sigmoid", 4)
-    schema = Schema.of({name: [0.5, -0.5] for name in NAMES})
-    listed = Prices(dict(zip(NAMES, (1.0, 5.0, 3.0, 10.0), strict=True)), unit="CAD", **prices)
-    return Predictor(tree, schema, listed.bind(NAMES), classes=["well", "ill"])
+    schema = Schema.of({name: [0.5, -0.5] for name in names})
+    listed = Prices(dict(zip(names, (1.0, 5.0, 3.0, 10.0), strict=True)), unit="CAD", **prices)
+    return Predictor(tree, schema, listed.bind(names), classes=["well", "ill"])
 
 
 class Scripted(AsyncSource):

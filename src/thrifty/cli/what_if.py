@@ -23,10 +23,11 @@ __all__ = ["what_if"]
 def what_if(
     ledger: str, model: Path, cap: float | None, key_file: Path | None, as_json: bool
 ) -> None:
-    """Replay the cases of LEDGER on MODEL, and compare answers and bills.
+    """Replay past cases on another model.
 
-    LEDGER is a file, or the URL of a PostgreSQL database. Nothing is bought: a case is compared if
-    it bought all that the other model asks for.
+    Compares answers and bills of the cases of LEDGER with those that MODEL would give. LEDGER is a
+    file, or the URL of a PostgreSQL database. Nothing is bought: a case is compared if it bought
+    all that the other model asks for.
     """
     from thrifty.bundle import load
     from thrifty.costs.money import money

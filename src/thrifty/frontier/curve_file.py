@@ -47,6 +47,8 @@ REQUIRED = ("bills", "gains")
 TASKS = ("classification", "regression", "ranking")
 SINGLE = ("learner", "knob", "bill", "quality", "ceiling")
 PAIRS = ("bill_interval", "quality_interval", "training_bill")
+# Where errors have costs, with the array of totals.
+TOTAL = "actual_total"
 CURVE = ("scoring", "task", "unit", "full", "level", "data", "cross_fitted")
 DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 # Largest size of the figures, in bytes.
@@ -76,7 +78,9 @@ def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes
         "settings": settings,
         **{name: getattr(curve, name) for name in CURVE},
         "points": [
-            {name: getattr(point, name) for name in (*SINGLE, *PAIRS)} for point in curve.points
+            {name: getattr(point, name) for name in (*SINGLE, *PAIRS)}
+            | ({} if point.actual_total is None else {TOTAL: point.actual_total})
+            for point in curve.points
         ],
         "arrays": {name: array_entry(present[name], data[name]) for name in present},
         "model_arrays": models.entries,
@@ -173,14 +177,17 @@ def _figure_problems(figures: Mapping[str, Any]) -> Iterator[str]:
         yield "points is not a list of points"
         return
     for k, point in enumerate(figures["points"]):
-        if point.keys() != {*SINGLE, *PAIRS}:
+        if point.keys() - {TOTAL} != {*SINGLE, *PAIRS}:
             yield f"expected the entries {sorted([*SINGLE, *PAIRS])} of point {k}"
             return
         if not is_text(point["learner"]) or not isinstance(point["knob"], dict):
             yield f"point {k} has no learner, or no knob"
-        for name in ("bill", "quality", "ceiling"):
-            if not is_number(point[name]):
+        for name in ("bill", "quality", "ceiling", TOTAL):
+            if name in point and not is_number(point[name]):
                 yield f"{name} of point {k} is {shown(point[name])}, not a number"
+        arrays = figures["arrays"]
+        if isinstance(arrays, dict) and (TOTAL in point) != ("totals" in arrays):
+            yield f"point {k} has a total without totals of the rows, or these without a total"
         for name in PAIRS:
             absent = name == "training_bill" and point[name] is None
             if not absent and not is_list(point[name], is_number, 2, 2):
@@ -248,7 +255,8 @@ def _point(model: Predictor, plain: dict[str, Any], rows: Mapping[str, NDArray[A
     """Build a point from its model, its plain figures, and its rows of the arrays."""
     pairs = {name: None if plain[name] is None else tuple(plain[name]) for name in PAIRS}
     present = {name: rows.get(name) for name in ARRAYS}
-    return CurvePoint(model=model, **{n: plain[n] for n in SINGLE}, **pairs, **present)  # type: ignore[arg-type]
+    single = {name: plain.get(name) for name in (*SINGLE, TOTAL)}
+    return CurvePoint(model=model, **single, **pairs, **present)  # type: ignore[arg-type]
 
 
 def _model_name(k: int) -> str:

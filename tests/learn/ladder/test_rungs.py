@@ -11,6 +11,8 @@ from thrifty.costs import Prices
 from thrifty.learn.ladder import rungs as rungs_module
 from thrifty.learn.ladder.effort import RungSettings
 from thrifty.learn.ladder.feature_order import price_of
+from thrifty.learn.ladder.pace import Pace
+from thrifty.learn.ladder.parts import BoostedTrees
 from thrifty.learn.ladder.rungs import fit_rungs, prior_scores
 from thrifty.model import Average, Forest
 
@@ -109,6 +111,26 @@ def test_groups_beside_a_free_column_start_with_it(read_rows):
     prices = Prices([0.0] * 4, groups=groups, shared={"most": 1.0, "some": 4.0})
     rungs = fit(read_rows("regression", *make_sum(), prices=prices))
     assert [rung.features.tolist() for rung in rungs] == [[], [3], [0, 3], [0, 1, 2, 3]]
+
+
+@pytest.mark.parametrize(("seconds", "rounds"), [(1e9, 10), (1e-9, 2)])
+def test_groups_are_ordered_by_fewer_rounds_where_time_is_short(
+    seconds, rounds, read_rows, monkeypatch
+):
+    found = []
+
+    def fit_trial(self, *arguments):
+        found.append(self.rounds)
+        return original(self, *arguments)
+
+    original = BoostedTrees.fit
+    monkeypatch.setattr(BoostedTrees, "fit", fit_trial)
+    groups = {"most": [0], "some": [1, 2, 3]}
+    prices = Prices([0.0] * 4, groups=groups, shared=dict.fromkeys(groups, 1.0))
+    rows = read_rows("regression", *make_sum(), prices=prices)
+    fit_rungs(rows, FEW, np.random.RandomState(0), pace=Pace(seconds), seconds=seconds)
+    # One round is timed; both groups are tried.
+    assert found[:3] == [1, rounds, rounds]
 
 
 def make_context(n=600):

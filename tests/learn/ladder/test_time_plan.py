@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from thrifty.learn.ladder import time_plan
 from thrifty.learn.ladder.effort import EFFORTS
 from thrifty.learn.ladder.pace import Pace
 from thrifty.learn.ladder.time_plan import Line, plan_work, time_rung
@@ -37,9 +38,29 @@ def test_a_line_never_predicts_less_than_nothing() -> None:
 
 
 def test_small_models_are_timed_by_round_tree_and_fit(rows) -> None:
-    times = time_rung(rows, BALANCED, Ticking(), np.random.RandomState(0))
-    # Every part takes one tick: for four rounds, four trees and two linear models.
-    assert (times.boosted.seconds, times.tree.seconds, times.linear.seconds) == (0.25, 0.25, 0.5)
+    times = time_rung(rows, BALANCED, Ticking(), 1e9, np.random.RandomState(0))
+    # Every part takes one tick: for eight rounds, four trees and two linear models.
+    assert (times.boosted.seconds, times.tree.seconds, times.linear.seconds) == (0.125, 0.25, 0.5)
+
+
+def test_a_second_sample_tells_how_the_time_grows_with_the_rows(rows, monkeypatch) -> None:
+    monkeypatch.setattr(time_plan, "TIMED_ROWS", 100)
+    times = time_rung(rows, BALANCED, Ticking(), 1e9, np.random.RandomState(0))
+    # Every part takes one tick on both samples, so the rows do not matter.
+    assert times.tree.at(1e6) == times.tree.at(100) == 0.25
+
+
+def test_without_time_for_a_second_sample_the_time_is_in_proportion(rows, monkeypatch) -> None:
+    monkeypatch.setattr(time_plan, "TIMED_ROWS", 100)
+    times = time_rung(rows, BALANCED, Ticking(), 0.1, np.random.RandomState(0))
+    assert times.linear.at(100) == pytest.approx(0.5)
+    assert times.linear.at(600) == pytest.approx(3.0)
+
+
+def test_few_rows_of_a_wide_table_are_timed(rows, monkeypatch) -> None:
+    monkeypatch.setattr(time_plan, "TIMED_CELLS", 6 * 50.0)  # three columns, two classes
+    times = time_rung(rows, BALANCED, Ticking(), 0.1, np.random.RandomState(0))
+    assert times.linear.rows == pytest.approx(50)
 
 
 def test_with_enough_time_nothing_is_cut(rows) -> None:

@@ -79,6 +79,6 @@ def test_a_call_that_the_model_makes_itself_has_no_source():
 
 
 def test_an_item_has_a_name_that_every_database_can_hold():
-    predictor = chain_predictor()
-    offers = Catalog(predictor, [each("lab", "age", "chol", "fbs", "thal")], ()).by_item
-    assert list(offers) == ["lab/age", "lab/chol", "lab/fbs", "lab/thal"]
+    names = ["age\x00", "chol", "fbs", "thal"]
+    offers = Catalog(chain_predictor(names=names), [each("lab", *names)], ()).by_item
+    assert list(offers) == ["lab/age\\x00", "lab/chol", "lab/fbs", "lab/thal"]

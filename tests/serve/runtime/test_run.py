@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
+from concurrent.futures import Future
 
 import pytest
 from scripted import chain_predictor, each
@@ -18,6 +20,7 @@ from thrifty.serve import (
     UnsentError,
     UnusableError,
 )
+from thrifty.serve.ledger.records import CaseRecord, Intent
 
 FEATURES = ("age", "chol", "fbs", "thal")
 
@@ -179,20 +182,19 @@ def test_an_idempotent_source_is_asked_again_with_the_same_key(chain):
     assert outcomes(receipt)["lab/chol"] == ("assumed", 5.0)
 
 
-def test_a_doubt_is_not_forgotten_when_a_later_attempt_fails_for_free(chain):
-    failures = iter([UnclearError("lost"), UnsentError("down"), UnsentError("down")])
-
-    def act(query):
-        raise next(failures)
-
-    lab = each("lab", "chol", act=act, retries=2, pause=0.0, idempotent=True)
-    receipt = serve(Runtime(chain, [each("rest", "age", "fbs", "thal"), lab]))
-    assert outcomes(receipt)["lab/chol"] == ("assumed", 5.0)
-
-
-@pytest.mark.parametrize("later", [UnsentError("down"), {}], ids=["unsent", "nothing"])
-def test_a_charge_is_not_forgotten_when_a_later_attempt_is_free(chain, later):
-    replies = iter([UnusableError("garbage"), later])
+@pytest.mark.parametrize(
+    ("first", "terms", "expected"),
+    [
+        (UnclearError("lost"), {}, ("assumed", 5.0)),
+        (UnusableError("garbage"), {}, ("invalid", 5.0)),
+        (RefusedError("no"), {"bills_failures": True}, ("failed", 5.0)),
+    ],
+)
+@pytest.mark.parametrize("later", [UnsentError("down"), {}])
+def test_a_charge_is_not_forgotten_when_a_later_attempt_fails_for_free(
+    chain, first, terms, expected, later
+):
+    replies = iter([first, later])
 
     def act(query):
         reply = next(replies)
@@ -200,21 +202,9 @@ def test_a_charge_is_not_forgotten_when_a_later_attempt_is_free(chain, later):
             raise reply
         return reply
 
-    lab = each("lab", "chol", act=act, retries=1, pause=0.0, idempotent=True)
+    lab = each("lab", "chol", act=act, retries=1, pause=0.0, idempotent=True, **terms)
     receipt = serve(Runtime(chain, [each("rest", "age", "fbs", "thal"), lab]))
-    assert len(lab.asked) == 2
-    assert outcomes(receipt)["lab/chol"][1] == 5.0
-
-
-def test_a_failure_that_is_billed_is_not_forgotten_either(chain):
-    failures = iter([RefusedError("busy"), UnsentError("down")])
-
-    def act(query):
-        raise next(failures)
-
-    lab = each("lab", "chol", act=act, retries=1, pause=0.0, idempotent=True, bills_failures=True)
-    receipt = serve(Runtime(chain, [each("rest", "age", "fbs", "thal"), lab]))
-    assert outcomes(receipt)["lab/chol"] == ("failed", 5.0)
+    assert outcomes(receipt)["lab/chol"] == expected
 
 
 def test_what_does_not_exist_is_asked_for_once(chain):
@@ -470,8 +460,6 @@ def test_a_client_does_not_wait_longer_for_another_than_for_the_source(chain, le
 
 
 def test_an_abandoned_purchase_of_another_process_counts_as_paid(chain, ledger):
-    from thrifty.serve.ledger.records import Intent
-
     header = ledger.header("a", None, "", None)
     ledger.intend(header, [Intent("lab/age", 1.0, lease=0.0)]).result()
     lab = each("lab", *FEATURES)
@@ -523,3 +511,78 @@ def test_nothing_is_bought_that_cannot_be_recorded_and_the_receipt_is_not_lost(c
         serve(Runtime(chain, [source], ledger), Case("a"))
     assert [query.features for query in source.asked] == [("age",), ("chol",)]
     assert caught.value.receipt.spent == 6.0 and caught.value.receipt.answer == "ill"
+
+
+def test_an_intent_that_is_granted_after_the_deadline_is_given_back(chain, ledger):
+    hold, started = threading.Event(), threading.Event()
+    ledger._writer.submit(lambda store: (started.set(), hold.wait()))
+    started.wait()
+    source = each("lab", *FEATURES)
+    receipt = asyncio.run(Runtime(chain, [source], ledger).serve(Case("a", deadline=0.05)))
+    hold.set()
+    assert not source.asked and (receipt.stopped, receipt.spent) == ("deadline", 0.0)
+    assert not receipt.recorded
+    while ledger.flush().result() or ledger.open_purchases():  # what is granted is given back
+        time.sleep(0.001)
+    states = [entry.state for _, entries in ledger.cases() for entry in entries]
+    assert states == ["void"]
+
+
+# --- what several runs of a case do to each other
+
+
+def test_the_ledger_holds_the_cap_where_runs_do_not_know_of_each_other(chain, ledger, monkeypatch):
+    serve(Runtime(chain, [each("lab", *FEATURES)], ledger), Case("a", cap=6.0))
+    nothing = Future()
+    nothing.set_result(CaseRecord())
+    monkeypatch.setattr(ledger, "find", lambda *_: nothing)  # read before the other run had begun
+    source = each("other", *FEATURES)
+    receipt = serve(Runtime(chain, [source], ledger), Case("a", cap=6.5))
+    assert not source.asked and receipt.stopped == "cap"
+
+
+def test_what_another_run_has_under_way_counts_as_spent(chain, ledger):
+    header = ledger.header("a", None, "", None)
+    ledger.intend(header, [Intent("elsewhere", 7.0, lease=3600.0)]).result()
+    receipt = serve(Runtime(chain, [each("lab", *FEATURES)], ledger), Case("a"))
+    assert receipt.spent == 26.0 and outcomes(receipt)["elsewhere"] == ("open", 7.0)
+
+
+def test_a_lower_cap_does_not_evaluate_what_was_bought_before(ledger):
+    chain = chain_predictor(evaluation=1.0)
+    serve(Runtime(chain, [each("lab", *FEATURES)], ledger), Case("a"))
+    receipt = serve(Runtime(chain, [each("lab", *FEATURES)], ledger), Case("a", cap=19.0))
+    assert (receipt.stopped, receipt.spent) == ("cap", 19.0)
+
+
+def test_a_kept_value_of_a_source_that_is_gone_is_not_used(chain, ledger):
+    old = each("old", *FEATURES, max_age=60.0)
+    serve(Runtime(chain, [old], ledger), Case("a", subject="ann"))
+    new = each("new", *FEATURES, max_age=60.0)
+    assert serve(Runtime(chain, [new], ledger), Case("b", subject="ann")).spent == 19.0
+
+
+def test_what_requires_a_lost_value_is_skipped_too():
+    chain = chain_predictor(requires={"fbs": ["chol"]})
+    lab = each("lab", "chol", act=raising(UnsentError("down")))
+    rest = each("rest", "age", "fbs", "thal")
+    receipt = serve(Runtime(chain, [lab, rest]), Case(cap=19.0))
+    assert set(receipt.skipped) == {"chol", "fbs"}
+    assert [query.features for query in rest.asked] == [("age",), ("thal",)]
+
+
+def test_a_value_that_came_along_waits_for_what_it_requires():
+    chain = chain_predictor(requires={"fbs": ["thal"]})
+    pair = each("pair", "age", "fbs", sold="together", act=lambda q: {"age": -1.0, "fbs": 1.0})
+    receipt = serve(Runtime(chain, [pair, each("rest", "chol", "thal")]))
+    assert (receipt.answer, receipt.spent) == ("well", 4.0)  # thal was not bought for fbs
+    pair.act = None
+    receipt = serve(Runtime(chain, [pair, each("rest", "chol", "thal")]))
+    assert (receipt.answer, receipt.spent, receipt.total) == ("ill", 19.0, 19.0)
+
+
+def test_skipping_what_others_require_stops_where_it_would_exceed_the_cap():
+    chain = chain_predictor(evaluation=4.0, requires={"thal": ["fbs"]})
+    fbs = each("lab", "fbs", act=raising(UnclearError("lost")))
+    receipt = serve(Runtime(chain, [each("rest", "age", "chol", "thal"), fbs]), Case(cap=19.5))
+    assert receipt.spent <= 19.5

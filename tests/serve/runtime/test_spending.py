@@ -104,10 +104,11 @@ def draw_vendors(predictor, rng, failing):
     share=st.floats(0, 1.5),
     evaluation=st.sampled_from([0.0, 0.1, 1.0, 7.0]),
     failing=st.sampled_from([0.0, 0.2, 0.6]),
+    requires=st.sampled_from([{}, {3: [4]}, {0: [1], 3: [0]}]),
 )
-def test_what_is_spent_never_exceeds_the_cap(kind, seed, share, evaluation, failing):
+def test_what_is_spent_never_exceeds_the_cap(kind, seed, share, evaluation, failing, requires):
     rng = np.random.default_rng(seed)
-    predictor = draw_predictor(kind, rng, evaluation)
+    predictor = draw_predictor(kind, rng, evaluation, requires=requires)
     vendors, row = draw_vendors(predictor, rng, failing)
     known = {next(iter(row)): 0.5} if rng.random() < 0.3 else {}
     cap = share * predictor.ceiling

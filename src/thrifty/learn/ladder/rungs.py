@@ -7,7 +7,9 @@ extra fits, except for groups and for the last features of a ranking, which are 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,9 +49,12 @@ Features = NDArray[np.int64]
 MAX_LINEAR_ROWS = 9000
 # A rung at the price of the cap must not be lost to rounding.
 ROUNDING = 1 + 1e-12
+TINY = 1e-9
 # To order groups, small models are fitted on this many rows and compared on as many others.
 MAX_TRIAL_ROWS = 2000
 TRIAL = BoostedTrees(rounds=10, learning_rate=0.3, max_leaves=31, min_samples_leaf=20, max_depth=4)
+# They may take this share of the time, if there is a limit: they have two rounds at least.
+TRIALS_SHARE, FEWEST_TRIAL_ROUNDS = 0.2, 2
 # A ranking orders its last features by trial. NDCG is noisy: it takes many queries and three folds.
 MAX_TRIED_FEATURES = 13
 MAX_RANKING_TRIAL_ROWS = 20_000
@@ -90,9 +95,12 @@ def fit_rungs(
     ordered by trial. Nothing is fitted below the free features. One rung is as near to the cap as
     it can be, as no row can be sent to those above. Where `seconds` are short, steps are larger.
     """
-    descent = Descent(rows.prices, settings.n_rungs, pace or Pace(), seconds)
-    forests = extra_trees(rows)
-    sets = _order_groups(rows, random) if sold_in_groups(rows.prices) else None
+    pace, forests, sets = pace or Pace(), extra_trees(rows), None
+    before = pace.clock()
+    if sold_in_groups(rows.prices):
+        sets = _order_groups(rows, random, pace.clock, TRIALS_SHARE * seconds)
+    seconds -= pace.clock() - before
+    descent = Descent(rows.prices, settings.n_rungs, pace, seconds)
     prior = prior_scores(rows)
     features = np.arange(rows.X.shape[1])
     rungs: list[Rung] = []
@@ -164,20 +172,34 @@ def _importance(parts: list[Part]) -> Floats:
     return np.asarray(np.mean(shares, axis=0))
 
 
-def _order_groups(rows: LadderRows, random: np.random.RandomState) -> list[Features]:
+def _order_groups(
+    rows: LadderRows,
+    random: np.random.RandomState,
+    clock: Callable[[], float],
+    seconds: float,
+) -> list[Features]:
     """Order groups by trial: small models on one part of the rows, compared on another.
 
-    Returns nested sets of features without the last, all features; the free ones come first.
+    Returns nested sets of features without the last, all features; the free ones come first. Where
+    seconds are short, models have fewer rounds.
     """
-    fit, unseen = rows.crossfit.divisions[0]
-    fit, unseen = fit[:MAX_TRIAL_ROWS], unseen[:MAX_TRIAL_ROWS]
+    fit, unseen = (some[:MAX_TRIAL_ROWS] for some in rows.crossfit.divisions[0])
     binned, seed = rows.binned.take(fit), random.randint(2**31)
 
-    def loss_of(features: Features) -> float:
-        forest, _ = TRIAL.fit(binned, loss_on(rows, fit), rows, features, seed)
+    def loss_after(trial: BoostedTrees, features: Features) -> float:
+        forest, _ = trial.fit(binned, loss_on(rows, fit), rows, features, seed)
         return loss_on(rows, unseen).value(forest.raw(rows.X[unseen]).T)
 
-    return order_groups(rows.prices, loss_of)[:-1]
+    rounds = TRIAL.rounds
+    if seconds < np.inf:
+        before = clock()
+        loss_after(replace(TRIAL, rounds=1), np.arange(rows.X.shape[1]))
+        n_groups = int(np.sum(rows.prices.shared > 0))
+        # Each group is tried after each number of others, on half of the features on average.
+        whole = max(clock() - before, TINY) * n_groups * (n_groups + 1) / 4
+        rounds = int(np.clip(seconds / whole, FEWEST_TRIAL_ROUNDS, TRIAL.rounds))
+    trial = replace(TRIAL, rounds=rounds)
+    return order_groups(rows.prices, partial(loss_after, trial))[:-1]
 
 
 def _order_last(

@@ -1,7 +1,8 @@
 """Choose how much work fits into a time limit, by timing small models first.
 
 The time of each part of the top rung is measured on two small samples of the rows, with few rounds
-and trees, and extrapolated along a straight line. If the ladder would take too long, it gets fewer
+and trees, and extrapolated along a straight line; the second sample is as large as a small share of
+the time allows. If the ladder would take too long, it gets fewer
 divisions into folds first, then fewer trees, and then a sample of the rows to fit on. The evidence
 stays what it is: points of a curve must be measured on the same rows whatever the limit.
 """
@@ -13,6 +14,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.learn.ladder.effort import EFFORTS, RungSettings
 from thrifty.learn.ladder.pace import Pace, work_below
@@ -29,11 +31,17 @@ from thrifty.learn.ladder.rungs import has_forests, has_linear_models
 
 __all__ = ["RungTimes", "plan_work", "time_rung"]
 
-# Rows that the timed models are fitted on, and their rounds and trees.
-TIMED_ROWS = (500, 2000)
-TIMED_ROUNDS, TIMED_TREES = 4, 4
+Floats = NDArray[np.float64]
+
+# The first timed models are fitted on so many rows, enough for trees of full size, or cells times
+# classes; the second ones on up to so many times more, in about this share of the time.
+TIMED_ROWS, TIMED_CELLS = 2000, 3e6
+TIMES_MORE, TIMING_SHARE = 4.0, 0.05
+# With fewer rounds, what a fit takes before its first round would count for too much.
+TIMED_ROUNDS, TIMED_TREES = 8, 4
 # On fewer rows, models are not worth their features.
 FEWEST_ROWS = 300
+TINY = 1e-9
 
 
 class Line(NamedTuple):
@@ -99,7 +107,7 @@ def plan_work(
         Draws samples of the rows.
     """
     before = pace.clock()
-    times = time_rung(rows, settings, pace.clock, random)
+    times = time_rung(rows, settings, pace.clock, TIMING_SHARE * seconds, random)
     seconds -= pace.clock() - before
     n_features = rows.X.shape[1]
     whole = 1.0 + work_below(n_features, min(settings.n_rungs, n_features - 1))
@@ -127,18 +135,23 @@ def time_rung(
     rows: LadderRows,
     settings: RungSettings,
     clock: Callable[[], float],
+    seconds: float,
     random: np.random.RandomState,
 ) -> RungTimes:
-    """Time the parts of the top rung on two small samples of the rows."""
-    features = np.arange(rows.X.shape[1])
-    boosting = replace(BoostedTrees.suited_to(rows), rounds=TIMED_ROUNDS)
+    """Time the parts of the top rung on a small sample of the rows, and on a larger one.
+
+    The larger one may take about so many seconds. If they are too few, the time of all parts is
+    assumed to be in proportion to the rows.
+    """
     n_fit = len(rows.crossfit.divisions[0].fit)
     forests = extra_trees(rows)
-    measured = []
-    for size in TIMED_ROWS:
-        share = min(1.0, size / n_fit)
+
+    def time_parts(share: float) -> Floats:
+        """Return the seconds of a round, a tree, and a linear model on a share of the rows."""
+        features = np.arange(rows.X.shape[1])
         sample = rows.thin(1, share, random)
         sample.bins_to_fit  # noqa: B018 -- cached, as all rungs share them
+        boosting = replace(BoostedTrees.suited_to(rows), rounds=TIMED_ROUNDS)
         growing = replace(
             ForestSettings.suited_to(sample, len(features), TIMED_TREES), n_trees=TIMED_TREES
         )
@@ -152,12 +165,20 @@ def time_rung(
         if has_linear_models(rows):
             fit_linear_part(sample, features)
         times.append(clock())
-        measured.append((share, np.diff(times) / (TIMED_ROUNDS, TIMED_TREES, 2)))
-    (low, short), (high, long) = measured
-    slopes = np.maximum(long - short, 0.0) / max(high - low, 1e-9)
-    sizes = n_fit, rows.n_train, n_fit
+        return np.asarray(np.diff(times) / (TIMED_ROUNDS, TIMED_TREES, 2))
+
+    cells_per_row = rows.X.shape[1] * max(rows.n_classes, 1)
+    low = min(1.0, min(TIMED_ROWS, TIMED_CELLS / cells_per_row) / n_fit)
+    before = clock()
+    short = time_parts(low)
+    high = min(1.0, low * min(TIMES_MORE, seconds / max(clock() - before, TINY)))
+    long, slopes = short, short / low
+    if high >= 2 * low:
+        long = time_parts(high)
+        slopes = np.maximum(long - short, 0.0) / (high - low)
+    measured = high if high >= 2 * low else low
     lines = [
-        Line(high * n, float(seconds), float(slope) / n)
-        for n, seconds, slope in zip(sizes, long, slopes, strict=True)
+        Line(measured * n, float(seconds), float(slope) / n)
+        for n, seconds, slope in zip((n_fit, rows.n_train, n_fit), long, slopes, strict=True)
     ]
     return RungTimes(*lines)

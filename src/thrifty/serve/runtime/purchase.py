@@ -133,8 +133,11 @@ async def _buy_lot(
                     f"source {terms.name!r} returned no mapping of feature to value"
                 )
             breaker.succeeded()
-            is_charged = terms.bills_failures or doubt is not None
-            return _delivered(offers, raw, schema, is_charged, attempts)
+            results = _delivered(offers, raw, schema, terms.bills_failures, attempts)
+            if doubt is not None:
+                void = [offer for offer in offers if results[offer.item].state == "void"]
+                results |= _failed(void, doubt, False, attempts)
+            return results
         except TimeoutError as error:
             # Ours, or one that the source has raised: then nobody can tell either.
             failure: Exception = error
@@ -164,10 +167,10 @@ def _delivered(
     offers: Sequence[Offer],
     raw: Mapping[Feature, Any],
     schema: Schema,
-    is_charged: bool,
+    bills_failures: bool,
     attempts: int,
 ) -> dict[str, Result]:
-    """Return what came for each item; what was left out was not delivered, but may be charged."""
+    """Return what came for each item; what was left out was not delivered."""
     wanted = [feature for offer in offers for feature in offer.features]
     good, problems = check_values(schema, {f: raw[f] for f in wanted if f in raw})
     results = {}
@@ -176,7 +179,7 @@ def _delivered(
         values = {feature: good[feature] for feature in came if feature in good}
         words = "; ".join(f"{f!r} {problems[f]}" for f in came if f in problems)
         if not came:
-            state: State = "settled" if is_charged else "void"
+            state: State = "settled" if bills_failures else "void"
             results[offer.item] = Result("failed", state, attempts=attempts, error="not delivered")
         else:
             outcome: Outcome = "delivered" if values else "invalid"

@@ -7,86 +7,30 @@ import json
 import math
 import secrets
 import time
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import fsum
 from typing import Any
 
-from thrifty.bundle import NamedWalk, Predictor
+from thrifty.bundle import NamedWalk
 from thrifty.bundle.receipt import plain_value
 from thrifty.costs.money import money
 from thrifty.errors import DataError, LedgerError
-from thrifty.serve.ledger import Ledger
-from thrifty.serve.ledger.none import NoLedger
 from thrifty.serve.ledger.records import CaseRecord, Ending, Entry, Grants, Intent
 from thrifty.serve.runtime.account import Account, by_source
 from thrifty.serve.runtime.case import Case
-from thrifty.serve.runtime.catalog import Catalog, Offer
+from thrifty.serve.runtime.catalog import Offer
 from thrifty.serve.runtime.purchase import Order, Result, buy, settlements
 from thrifty.serve.runtime.receipt import CaseReceipt, Charge
-from thrifty.serve.sources.breaker import Breaker
+from thrifty.serve.runtime.shared import Shared
 from thrifty.serve.sources.rows import Feature
 from thrifty.serve.sources.values import check_values, dump_values, load_values
 
-__all__ = ["CaseRun", "Shared"]
+__all__ = ["CaseRun"]
 
 # Seconds by which the lease of an intent outlasts the purchase.
 LEASE_MARGIN = 5.0
-
-
-@dataclass(eq=False)
-class Shared:
-    """What the runs of one runtime share in one event loop.
-
-    Parameters
-    ----------
-    predictor : Predictor
-        It makes no calls of other models itself.
-    model : str
-        Digest of the model.
-    catalog : Catalog
-    ledger : Ledger or NoLedger
-    breakers : dict of str to Breaker
-        By source.
-    linger : float
-        Seconds for which a purchase goes on after its walk went on without it.
-    reasons : bool
-        Whether receipts say why each feature was bought.
-    turns : dict of str to Semaphore
-        By source: requests at once.
-    tasks : set of Task
-        What goes on in the background.
-    """
-
-    predictor: Predictor
-    model: str
-    catalog: Catalog
-    ledger: Ledger | NoLedger
-    breakers: dict[str, Breaker]
-    linger: float
-    reasons: bool
-    turns: dict[str, asyncio.Semaphore] = field(default_factory=dict)
-    tasks: set[asyncio.Task[Any]] = field(default_factory=set)
-
-    def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Start work that goes on even if nobody waits for it."""
-        task = asyncio.get_running_loop().create_task(work)
-        self.tasks.add(task)
-        task.add_done_callback(self._end)
-        return task
-
-    def _end(self, task: asyncio.Task[Any]) -> None:
-        self.tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # whoever waits has seen it; if nobody does, the ledger has the intent
-
-    def turn(self, offer: Offer) -> asyncio.Semaphore:
-        """Return the semaphore of a source."""
-        terms = offer.source.terms
-        if terms.name not in self.turns:
-            self.turns[terms.name] = asyncio.Semaphore(terms.at_once)
-        return self.turns[terms.name]
 
 
 class CaseRun:
@@ -179,6 +123,7 @@ class CaseRun:
                     f"cap: {case.cap!r} is less than the evaluations that come first; raise it to "
                     f"{shown}"
                 )
+        earlier = self._ready(earlier)
         if earlier:
             if account.allows(walk, told=earlier):
                 walk.tell(earlier)
@@ -221,7 +166,8 @@ class CaseRun:
         What is required counts with what requires it.
         """
         walk = self._walk
-        if self._case.cap is None or self._fits(walk.bought_with(walk.wants)):
+        # What is asked for now may be required by what was told, not by what is wanted.
+        if self._case.cap is None or self._fits([*walk.bought_with(walk.wants), *walk.asks]):
             return walk.asks
         if walk.wants_together:
             return ()
@@ -403,6 +349,7 @@ class CaseRun:
                 values |= {f: x for f, x in result.values.items() if f not in at_hand}
             if (offer is None or result is not None) and feature not in values:
                 lost.append(feature)
+        values = self._ready(values)
         if values:
             walk.tell(values)
         if self._late:
@@ -419,6 +366,23 @@ class CaseRun:
                 self._stop_at_cap()
                 return
             walk.skip(feature)
+
+    def _ready(self, values: dict[Feature, Any]) -> dict[Feature, Any]:
+        """Return the values that need nothing else to be bought first.
+
+        A source may deliver more than was asked for. A value that the walk is told has to be paid
+        for with all that it requires, so such a value waits until it is asked for.
+        """
+        structure = self._shared.predictor.prices.structure
+        if structure is None:
+            return values
+        index, walk = self._schema.index, self._walk
+        while True:
+            at_hand = {index(f) for f in (*walk.told, *walk.known, *walk.skipped, *values)}
+            ready = {f: x for f, x in values.items() if structure.before(index(f)) <= at_hand}
+            if len(ready) == len(values):
+                return ready
+            values = ready
 
     # --- the end
 

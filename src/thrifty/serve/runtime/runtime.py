@@ -19,7 +19,8 @@ from thrifty.serve.ledger.none import NoLedger
 from thrifty.serve.runtime.case import Case
 from thrifty.serve.runtime.catalog import Catalog
 from thrifty.serve.runtime.receipt import CaseReceipt
-from thrifty.serve.runtime.run import CaseRun, Shared
+from thrifty.serve.runtime.run import CaseRun
+from thrifty.serve.runtime.shared import Shared
 from thrifty.serve.sources.base import AsyncSource
 from thrifty.serve.sources.breaker import Breaker
 from thrifty.serve.sources.model import ModelSource
