@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -32,7 +33,9 @@ def main(arguments: list[str] | None = None) -> int:
         cap_memory()  # not with a sanitizer, which reserves far more than it uses
     minutes = 1.0 if options.minutes is None and options.cases is None else options.minutes
     targets = [target for target in TARGETS if not options.target or target.name in options.target]
-    fuzzer = Fuzzer(targets, options.seed, options.folder / "running", options.slack or 1.0)
+    # A folder of its own, as several may run at a time.
+    running = tempfile.TemporaryDirectory(prefix="thrifty-fuzz-")
+    fuzzer = Fuzzer(targets, options.seed, Path(running.name), options.slack or 1.0)
 
     def report(escape: Escape) -> None:
         path = write_escape(escape, options.folder, options.seed)
@@ -44,6 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     start = time.monotonic()
     fuzzer.run(options.cases, None if minutes is None else 60 * minutes, report)
     seconds = time.monotonic() - start
+    running.cleanup()
     rows = [
         (
             target.name,
