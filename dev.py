@@ -69,7 +69,7 @@ SANITIZED = [
     "tests/test_corpus.py",
     "tests/test_parallel.py",
     "tests/fuzz",
-    # It measures memory, of which the sanitizers take more.
+    # They measure memory, of which the sanitizers take more.
     "--deselect=tests/bundle/test_hostile.py::test_a_small_file_takes_little_time_and_memory",
     "--deselect=tests/fuzz/test_fuzz.py::test_a_case_that_takes_too_much_memory_is_an_escape",
 ]
