@@ -234,17 +234,20 @@ class Forest(Frozen):
         audit_forest(plain, arrays)
         return cls(**arrays, link=plain["link"], n_features=plain["n_features"])
 
-    def probability_problems(self) -> Iterator[str]:
+    def probability_problems(self, everywhere: bool = False) -> Iterator[str]:
         """Yield why averages over the trees would not be class probabilities.
 
         Only the leaves must have shares that add up to 1: forests that buy all their features at
-        once, such as those of ladders, have none at the other nodes.
+        once, such as those of ladders, have none at the other nodes. With `everywhere`, all nodes
+        must.
         """
         if self.link not in ("mean", "vote"):
             return
         if not (np.all(self.base >= 0) and np.all(self.contributions >= 0)):
             yield "class shares must not be negative"
-        sums = np.where(is_leaf(self.nodes), self.contributions.sum(axis=1), np.nan)
+        sums = self.contributions.sum(axis=1)
+        if not everywhere:
+            sums = np.where(is_leaf(self.nodes), sums, np.nan)
         trees = [0.0, 0.0]
         if len(self.roots):
             ends = (np.fmin.reduceat(sums, self.roots), np.fmax.reduceat(sums, self.roots))

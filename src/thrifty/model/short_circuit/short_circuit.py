@@ -173,7 +173,8 @@ class ShortCircuit(Frozen):
 
     def probability_problems(self) -> Iterator[str]:
         """Yield why the scores of a row that stops early, or not, would not be probabilities."""
-        yield from self.forest.probability_problems()
+        # It may stop at any node of a tree.
+        yield from self.forest.probability_problems(everywhere=True)
         if self.forest.link == "mean":
             # What unfinished trees contribute is within the bounds of their leaves.
             change = np.abs(self.bounds.fills.sum(axis=1) - self.forest.values.sum(axis=1))
