@@ -20,8 +20,11 @@ five small data sets and some splits of six larger ones, this spends a fifth les
 point at equal test accuracy. A whole standard error would save another fifth, but lose 0.2 points
 of area and 0.3 points at the full price; the best raw accuracy is luck, and loses as much.
 
-Nothing is sold that is no better than what is free: a point that costs something must have a better
-quality than the best free one, and be ahead of it by a standard error.
+Nothing is sold that is no better than what is free: a point that costs something must be ahead of
+the best free one by a standard error, by that measure and by the quality itself. Better
+probabilities with the labels of a constant are not worth money, nor are those of one row in a
+hundred: on 16 synthetic tables with a rare class, where nothing beat the constant on new rows, the
+second test took sales from 11 to 2 of 128 budgets; on hepatitis it cost 0.04 +- 0.04 points.
 
 Where errors have costs, totals of bills and costs of errors take the place of quality: a point that
 costs something must save more than that in errors, in fact and by a standard error of its total;
@@ -52,8 +55,9 @@ __all__ = ["affordable", "check_budget", "choose"]
 # so buys more: on eleven data sets, its mean bill on new rows was 0.97 to 1.07 times that of the
 # models of single folds.
 FOLDS_SPEND_LESS = 0.05
-# Standard errors that a point may be behind the best, and that it must be ahead of a free one.
-TOLERANCE, CLEAR = 0.25, 1.0
+# Standard errors that a point may be behind the best, and that it must be ahead of a free one. A
+# lead of a single row is one standard error, whatever the number of rows: that is not enough.
+TOLERANCE, CLEAR = 0.25, 1.001
 
 
 @overload
@@ -174,8 +178,8 @@ def _cheapest_of_the_best(points: tuple[CurvePoint, ...]) -> CurvePoint:
         key=lambda point: (point.bill, -point.smooth_quality),
     )
     free = max((point for point in points if point.ceiling == 0), key=rank, default=chosen)
-    is_better = chosen.quality > free.quality and _lead(chosen, free) > CLEAR
-    return chosen if is_better else free
+    leads = (_lead(chosen, free), _in_standard_errors(chosen.gains - free.gains))
+    return chosen if min(leads) > CLEAR else free
 
 
 def _lead(one: CurvePoint, other: CurvePoint) -> float:
