@@ -14,6 +14,8 @@ from typing import Any
 __all__ = [
     "BudgetError",
     "BundleError",
+    "CaseConflictError",
+    "CaseNotFoundError",
     "DataError",
     "LedgerError",
     "PriceError",
@@ -31,6 +33,14 @@ class ThriftyError(Exception):
 
 class DataError(ThriftyError, ValueError):
     """The table, the target or a parameter cannot be used as it is."""
+
+
+class CaseNotFoundError(DataError):
+    """There is no such case."""
+
+
+class CaseConflictError(DataError):
+    """A case is not where a step could be taken: it has another value, has ended, or is full."""
 
 
 class PriceError(DataError):

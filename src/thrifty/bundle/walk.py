@@ -301,6 +301,13 @@ class NamedWalk:
                 explained(motive._replace(features=features, gain=gain, others=()))
         return explained(motive)
 
+    @property
+    def reasons(self) -> dict[str | int, Reason]:
+        """Why each of the features wanted now is, as far as the model says; see `why`."""
+        self.why  # noqa: B018 -- reading it finds them
+        found = {self._schema.names[j]: reason for j, reason in self._reasons.items()}
+        return {feature: found[feature] for feature in self.asks if feature in found}
+
     def largest_bill(self, features: Collection[str | int]) -> float:
         """Return the most that the bill can be once these features are bought, whatever they hold.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 
 import click
@@ -21,11 +20,11 @@ MAX_TOKEN_FILE = 4096
 @click.command(short_help="Answer requests over HTTP.")
 @click.argument("model", type=FILE)
 @click.option("--sources", type=FILE,
-              help="TOML file that declares where features come from; with it, POST /v1/cases "
-              "fetches what a case needs.")  # fmt: skip
+              help="TOML file that declares where features come from; what no source delivers, the "
+              "client is asked for.")  # fmt: skip
 @click.option("--ledger", metavar="URL",
-              help="Record of all purchases, so that nothing is bought twice: an SQLite file, or "
-              "postgresql://...")  # fmt: skip
+              help="Record of all cases and purchases, so that nothing is bought twice: an SQLite "
+              "file, or postgresql://...; by default a temporary one.")  # fmt: skip
 @click.option("--host", default="127.0.0.1", show_default=True,
               help="Address to listen on; one that others reach needs a token.")  # fmt: skip
 @click.option("--port", type=click.IntRange(0, 65_535), default=8000, show_default=True)
@@ -44,8 +43,6 @@ def serve(
     MODEL is a model file. The server listens on this machine only, unless a token is set. It
     describes its requests at /openapi.json.
     """
-    if ledger is not None and sources is None:
-        raise click.UsageError("--ledger: nothing is bought without --sources.")
     try:
         import uvicorn
 
@@ -59,20 +56,16 @@ def serve(
 
     settings = Settings(host=host, port=port, token=_read_token(token_file))
     predictor = load(model)
-    runtime = None
-    if sources is not None:
-        declared = read_sources(sources)
-        delivered = {feature for source in declared for feature in source.terms.features}
-        # What no source delivers comes with the case, or is gone without.
-        given = [name for name in predictor.schema.names if name not in delivered]
-        book = None if ledger is None else Ledger.open(ledger)
-        runtime = Runtime(predictor, declared, book, given)
-        if given:
-            warnings.warn(
-                f"{sources}: no source delivers {', '.join(map(str, given))}; pass "
-                "their values with each case",
-                stacklevel=2,
-            )
+    declared = [] if sources is None else read_sources(sources)
+    delivered = {feature for source in declared for feature in source.terms.features}
+    schema = predictor.schema
+    asked = [
+        name
+        for j, name in enumerate(schema.names)
+        if name not in delivered and j not in schema.calls
+    ]
+    book = Ledger.temporary() if ledger is None else Ledger.open(ledger)
+    runtime = Runtime(predictor, declared, book, asked=asked)
     app = create_app(predictor, model.stem, settings, runtime)
     config = uvicorn.Config(
         app, host=host, port=port, log_level="warning", access_log=False, server_header=False
@@ -81,9 +74,10 @@ def serve(
         socket.listen()  # from here on, whoever connects is answered
         where = f"[{host}]" if ":" in host else host
         echo(f"serving {model} on http://{where}:{socket.getsockname()[1]} (stop with Ctrl+C)")
+        if ledger is None:
+            echo("cases are kept until the server stops; --ledger FILE keeps them")
         uvicorn.Server(config).run([socket])
-    if runtime is not None and runtime.ledger is not None:
-        runtime.ledger.close()
+    book.close()
 
 
 def _read_token(path: Path | None) -> str | None:

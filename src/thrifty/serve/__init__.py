@@ -1,8 +1,9 @@
 """Serving predictions one example at a time; only NumPy is needed.
 
 `Runtime` (runtime/) serves a `Case`: it walks, buys what the walk asks for from sources (sources/),
-and records every purchase in a `Ledger` (ledger/); `what_if` (past_cases.py) replays past cases on
-another model. `answer` is the small version with one source.
+and records every purchase in a `Ledger` (ledger/). `Cases` (cases.py) are those that also wait for
+people. `what_if` (past_cases.py) replays past cases on another model. `answer` is the small version
+with one source.
 `Interview` (interview.py) does the same with a person as the source. `OnlineGate`
 (online_gate.py) learns while it serves which local model to trust and when to ask a remote one.
 `Pacer` (pacer.py) holds the mean bill at the budget while the data drift. `connect` (calls.py)
@@ -12,6 +13,7 @@ lets a gate call an expensive model that is not part of its file.
 from __future__ import annotations
 
 from thrifty.serve.calls import connect
+from thrifty.serve.cases import Cases, CaseState, CaseSummary, TooManyCasesError
 from thrifty.serve.experts import ASK
 from thrifty.serve.interview import Interview, Question
 from thrifty.serve.ledger import Ledger
@@ -47,6 +49,9 @@ __all__ = [
     "CallSource",
     "Case",
     "CaseReceipt",
+    "CaseState",
+    "CaseSummary",
+    "Cases",
     "Charge",
     "Decision",
     "FeatureStoreSource",
@@ -71,6 +76,7 @@ __all__ = [
     "SqlSource",
     "Terms",
     "Ticket",
+    "TooManyCasesError",
     "UnclearError",
     "UnsentError",
     "UnusableError",

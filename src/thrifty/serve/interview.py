@@ -38,11 +38,14 @@ class Question:
         What it would cost now.
     labels : tuple of labels or None
         Its categories; None for a number.
+    why : str
+        Why it is wanted, in words; empty if the model does not say.
     """
 
     feature: str | int
     price: float
     labels: tuple[Label, ...] | None
+    why: str = ""
 
 
 class Interview:
@@ -64,7 +67,7 @@ class Interview:
     >>> model = GreedyMiserClassifier(Prices([1, 1, 9]), penalty=0.01).fit(X, y)
     >>> interview = Interview(model.predictor_)
     >>> interview.question
-    Question(feature=0, price=1.0, labels=None)
+    Question(feature=0, price=1.0, labels=None, why='')
     >>> interview.tell("1.5")
     >>> interview.done, interview.best, interview.receipt.total
     (True, 'yes', 1.0)

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, Router
 
 from thrifty.bundle import Predictor
-from thrifty.serve import Runtime
-from thrifty.web.case_routes import CaseRoutes
+from thrifty.errors import LedgerError
+from thrifty.serve import Cases, Runtime
+from thrifty.web.case_routes import CASE_OPERATIONS, CaseRoutes
 from thrifty.web.guard import Guard
-from thrifty.web.metrics import Metrics
+from thrifty.web.metrics import Metrics, Sample
 from thrifty.web.model_routes import ModelRoutes
 from thrifty.web.openapi import Operation, describe_api
 from thrifty.web.settings import Settings
 from thrifty.web.wire import (
-    Answer,
     JsonRoute,
     Model,
-    NewCase,
     Next,
     Predict,
     Predictions,
@@ -36,25 +35,9 @@ OPERATIONS = [
     Operation("POST", "/v1/next", "What an example should get next, or its answer", Standing, Next),
     Operation("GET", "/v1/model", "What the model reads, costs and predicts", Model),
     Operation("GET", "/healthz", "Whether the process is alive", "text/plain"),
-    Operation("GET", "/readyz", "Whether it can serve", "text/plain"),
+    Operation("GET", "/readyz", "Whether it can serve", "text/plain", errors=(503,)),
     Operation("GET", "/metrics", "Figures for Prometheus", "text/plain"),
 ]
-CREATE_CASE = Operation(
-    "POST",
-    "/v1/cases",
-    "Predict a case: the server buys what it needs",
-    Answer,
-    NewCase,
-    errors=(502, 503),
-    parameters=(
-        {
-            "name": "Idempotency-Key",
-            "in": "header",
-            "description": "The id of the case, if the body has none",
-            "schema": {"type": "string", "minLength": 1},
-        },
-    ),
-)
 
 
 def create_app(
@@ -72,8 +55,9 @@ def create_app(
         How the model is called, such as the name of its file.
     settings : Settings, optional
     runtime : Runtime, optional
-        Serves cases of the same model from its sources; without it there is no ``/v1/cases``. It
-        is closed with the app, after its purchases have settled.
+        With a ledger. Serves cases of the same model from its sources, and asks clients for the
+        rest; without it there is no ``/v1/cases``. It is closed with the app, after its purchases
+        have settled.
 
     Examples
     --------
@@ -92,17 +76,26 @@ def create_app(
     metrics = Metrics()
     model = ModelRoutes(predictor, name, settings)
     operations, routes = [*OPERATIONS], []
-    if runtime is not None:
-        cases = CaseRoutes(runtime, settings, metrics)
-        operations.append(CREATE_CASE)
-        routes.append(Route("/v1/cases", cases.create, methods=["POST"]))
+    cases = None if runtime is None else Cases(runtime, settings.max_open)
+    if cases is not None:
+        operations += CASE_OPERATIONS
+        routes += CaseRoutes(cases, settings, metrics).routes
     document = describe_api(operations, settings.token is not None)
 
     async def openapi(request: Request) -> Response:
         return respond(document)
 
     async def figures(request: Request) -> Response:
-        return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4")
+        gauges: list[Sample] = []
+        if cases is not None:
+            with suppress(LedgerError):  # the other figures are worth having all the same
+                gauges = [("thrifty_open_cases", {}, float(await cases.count_open()))]
+        return PlainTextResponse(metrics.text(gauges), media_type="text/plain; version=0.0.4")
+
+    async def ready(request: Request) -> Response:
+        if cases is not None:
+            await cases.check()
+        return PlainTextResponse("ok\n")
 
     async def alive(request: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -110,8 +103,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
         yield
-        if runtime is not None:
-            await runtime.aclose()
+        if cases is not None:
+            await cases.aclose()
 
     router = Router(
         routes=[
@@ -120,7 +113,7 @@ def create_app(
             Route("/v1/model", JsonRoute(model.model), methods=["GET"]),
             Route("/openapi.json", openapi),
             Route("/healthz", alive),
-            Route("/readyz", alive),
+            Route("/readyz", ready),
             Route("/metrics", figures),
             *routes,
         ],

@@ -5,11 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Literal
 
 __all__ = ["Metrics", "Sample"]
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
+Kind = Literal["counter", "gauge"]
 Sample = tuple[str, Mapping[str, str], float]
 """Name, labels and value of one figure."""
 
@@ -32,7 +35,9 @@ class Metrics:
         self._times: dict[str, list[int]] = defaultdict(lambda: [0] * (len(BOUNDS) + 1))
         self._seconds: dict[str, float] = defaultdict(float)
         self._sums: dict[tuple[str, tuple[tuple[str, str], ...]], float] = defaultdict(float)
-        self._gauges: list[Callable[[], Iterable[Sample]]] = []
+        self._watched: dict[Kind, list[Callable[[], Iterable[Sample]]]] = {
+            "counter": [], "gauge": []
+        }  # fmt: skip
 
     def count_request(self, route: str, status: int, seconds: float) -> None:
         """Count a request and how long it took."""
@@ -44,15 +49,15 @@ class Metrics:
         """Add to a sum, which never falls; its name ends in ``_total``."""
         self._sums[name, tuple(sorted(labels.items()))] += amount
 
-    def watch(self, read: Callable[[], Iterable[Sample]]) -> None:
-        """Have `read` called for the present values of some gauges whenever they are asked for."""
-        self._gauges.append(read)
+    def watch(self, read: Callable[[], Iterable[Sample]], kind: Kind = "gauge") -> None:
+        """Have `read` called for the present values of some figures whenever they are asked for."""
+        self._watched[kind].append(read)
 
-    def text(self) -> str:
-        """Return all figures as Prometheus reads them."""
-        return "\n".join(self._lines()) + "\n"
+    def text(self, gauges: Iterable[Sample] = ()) -> str:
+        """Return all figures, and some more gauges, as Prometheus reads them."""
+        return "\n".join(self._lines(gauges)) + "\n"
 
-    def _lines(self) -> Iterator[str]:
+    def _lines(self, gauges: Iterable[Sample]) -> Iterator[str]:
         yield "# TYPE thrifty_requests_total counter"
         for (route, status), count in sorted(self._requests.items()):
             labels = {"route": route, "status": str(status)}
@@ -67,8 +72,12 @@ class Metrics:
             yield _line("thrifty_request_seconds_sum", {"route": route}, self._seconds[route])
             yield _line("thrifty_request_seconds_count", {"route": route}, below)
         sums = ((name, dict(labels), value) for (name, labels), value in self._sums.items())
-        yield from _typed("counter", sums)
-        yield from _typed("gauge", (sample for read in self._gauges for sample in read()))
+        yield from _typed("counter", chain(sums, self._read("counter")))
+        yield from _typed("gauge", chain(gauges, self._read("gauge")))
+
+    def _read(self, kind: Kind) -> Iterator[Sample]:
+        for read in self._watched[kind]:
+            yield from read()
 
 
 def _typed(kind: str, samples: Iterable[Sample]) -> Iterator[str]:

@@ -10,11 +10,14 @@ from starlette.responses import Response
 from thrifty.errors import (
     BudgetError,
     BundleError,
+    CaseConflictError,
+    CaseNotFoundError,
     DataError,
     LedgerError,
     SourceError,
     ThriftyError,
 )
+from thrifty.serve import TooManyCasesError
 
 __all__ = ["ProblemDetails", "ProblemError", "problem_of", "problem_response"]
 
@@ -26,6 +29,9 @@ STATUS: tuple[tuple[type[ThriftyError], int, str], ...] = (
     (LedgerError, 503, "The ledger cannot record purchases"),
     (SourceError, 502, "A source failed"),
     (BudgetError, 409, "The budget does not allow it"),
+    (CaseNotFoundError, 404, "There is no such case"),
+    (TooManyCasesError, 503, "Too many cases"),
+    (CaseConflictError, 409, "The case does not allow it"),
     (DataError, 422, "The values cannot be used"),
 )
 

@@ -14,6 +14,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from thrifty import serve
 from thrifty.bundle import NamedWalk, Predictor
 from thrifty.bundle.receipt import plain_value
 from thrifty.errors import DataError
@@ -23,15 +24,23 @@ from thrifty.web.problems import ProblemError
 __all__ = [
     "Answer",
     "Asked",
+    "CaseState",
+    "CaseStep",
+    "CaseSummary",
+    "CaseValues",
     "JsonRoute",
     "Model",
     "NewCase",
     "Next",
+    "OpenCases",
     "Predict",
     "Prediction",
     "Predictions",
+    "Question",
+    "SkippedFeatures",
     "Standing",
     "by_feature",
+    "case_state",
     "read_body",
     "respond",
     "standing_of",
@@ -116,8 +125,15 @@ class Model(msgspec.Struct):
     """What one example may cost at most."""
 
 
+class Question(Asked, kw_only=True):
+    """A feature that the client should get now."""
+
+    why: str
+    """Why it is wanted; empty if the model does not say."""
+
+
 class NewCase(msgspec.Struct, forbid_unknown_fields=True):
-    """A case whose values the server fetches."""
+    """A case whose values the server fetches, or asks for."""
 
     id: str | None = None
     """Sent again, by anyone, the case goes on where it was: nothing is bought twice."""
@@ -133,6 +149,46 @@ class NewCase(msgspec.Struct, forbid_unknown_fields=True):
     """Seconds until the answer is needed."""
     max_age: dict[str, float] = {}
     """How old a reused value may be, in seconds, by feature."""
+
+
+class CaseValues(msgspec.Struct, forbid_unknown_fields=True):
+    """Values of a case that waits; without any, it goes on where it was."""
+
+    values: dict[str, Value] = {}
+    """Values that were bought: charged at their prices."""
+    known: dict[str, Value] = {}
+    """Values that were there already; they are free."""
+    context: dict[str, Value] = {}
+    """Identifiers for the sources, if the server was restarted since the case was created."""
+
+
+class SkippedFeatures(msgspec.Struct, forbid_unknown_fields=True):
+    """Features that cannot be had."""
+
+    features: list[str]
+    context: dict[str, Value] = {}
+    """As in `CaseValues`."""
+
+
+class CaseStep(msgspec.Struct, forbid_unknown_fields=True):
+    """A step that needs no more than its name: an empty object."""
+
+
+class CaseSummary(msgspec.Struct):
+    """A case that has not ended."""
+
+    case: str
+    started_at: float
+    """Seconds since 1970."""
+    spent: float
+    n_answers: int
+    """Features that the client has answered."""
+
+
+class OpenCases(msgspec.Struct):
+    """The cases that have not ended, the oldest first."""
+
+    cases: list[CaseSummary]
 
 
 class Reason(msgspec.Struct):
@@ -193,6 +249,39 @@ class Answer(msgspec.Struct):
     skipped: list[str | int]
     seconds: float
     recorded: bool
+
+
+class CaseState(Answer, kw_only=True):
+    """Where a case stands, and its receipt so far."""
+
+    case: str
+    """What it goes by from now on; it does not tell the id."""
+    done: bool
+    """Whether it has ended; until then, `answer` is the best answer so far."""
+    asks: list[Question]
+    """What the client should get now, the most useful first."""
+    left: float | None
+    """What the cap still allows; null without a cap."""
+
+
+def case_state(state: serve.CaseState) -> CaseState:
+    """Return the state of a case as it is sent."""
+    asks = [
+        Question(
+            feature=each.feature,
+            price=each.price,
+            categories=None if each.labels is None else [plain_value(c) for c in each.labels],
+            why=each.why,
+        )
+        for each in state.asks
+    ]
+    return CaseState(
+        case=state.handle,
+        done=state.done,
+        asks=asks,
+        left=state.left,
+        **state.receipt.to_dict(),
+    )
 
 
 def read_body(data: bytes, kind: type[T], max_body: int) -> T:

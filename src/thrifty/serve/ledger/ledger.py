@@ -12,6 +12,7 @@ import math
 import os
 import secrets
 import socket
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -30,7 +31,7 @@ from thrifty.serve.ledger.records import (
     Intent,
     Settlement,
 )
-from thrifty.serve.ledger.rules import Request, abandon
+from thrifty.serve.ledger.rules import Request, Step, abandon, stamp
 from thrifty.serve.ledger.store import Store, keep_trying
 from thrifty.serve.ledger.writer import Writer
 
@@ -87,6 +88,7 @@ class Ledger:
             raise
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(6)}"
         self._numbers = count()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._patience = patience
         self._writer = Writer(store, clock, delay, patience)
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="thrifty-ledger-reader")
@@ -134,12 +136,34 @@ class Ledger:
         default = f"{store.path}.key"
         return cls(store, read_key(key_file or default, create and key_file is None), **options)
 
+    @classmethod
+    def temporary(cls) -> Self:
+        """Return an empty ledger in a temporary folder, which goes when the ledger is closed."""
+        from thrifty.serve.ledger.sqlite import SqliteStore
+
+        folder = tempfile.TemporaryDirectory(prefix="thrifty-ledger-")
+        try:
+            ledger = cls(SqliteStore(f"{folder.name}/ledger.db", BUSY), secrets.token_bytes(32))
+        except BaseException:
+            folder.cleanup()
+            raise
+        ledger._folder = folder
+        return ledger
+
     # --- serving
 
-    def header(self, case: str, subject: str | None, model: str, known: str | None) -> Header:
-        """Return how the ledger identifies a case."""
+    def header(
+        self,
+        case: str,
+        subject: str | None,
+        model: str,
+        known: str | None,
+        cap: float | None = None,
+        context: str | None = None,
+    ) -> Header:
+        """Return how the ledger identifies a case, with what has to be stored of it."""
         hashed = None if subject is None else self._hash("subject", subject)
-        return Header(self._hash("case", case), hashed, model, known)
+        return Header(self._hash("case", case), hashed, model, known, cap, context)
 
     def idempotency_key(self, header: Header, item: str) -> str:
         """Return the key under which an item is bought for a case, in every process."""
@@ -192,10 +216,55 @@ class Ledger:
             await asyncio.sleep(pause)
             pause = min(2 * pause, 0.05)
 
-    def finish(self, header: Header, ending: Ending) -> Future[None]:
-        """Record how a run of a case ended, after all settlements that were submitted before."""
+    def finish(self, header: Header, ending: Ending | None) -> Future[None]:
+        """Record how a run of a case ended, after all settlements that were submitted before.
+
+        None: it waits for a client.
+        """
         now = self._clock()
-        return self._writer.submit(CaseRow(header, now, now, ending))
+        return self._writer.submit(CaseRow(header, now, None if ending is None else now, ending))
+
+    # --- cases that wait for a client
+
+    def draft(
+        self, header: Header, number: int, answers: Sequence[tuple[str, float, str, str | None]]
+    ) -> tuple[Entry, ...]:
+        """Return the entries of a client's step, which `take_step` writes.
+
+        Parameters
+        ----------
+        header : Header
+        number : int
+            The number of the step in its case.
+        answers : sequence of tuple
+            Item, what is paid, outcome and values of each. What is withdrawn becomes void.
+        """
+        now, owner = self._clock(), f"{self.owner}:{next(self._numbers)}"
+        return tuple(
+            Entry(
+                header.case, item, owner, number, "void" if outcome == "withdrawn" else "settled",
+                paid, now, now, header.subject, paid, outcome, values, now,
+            )
+            for item, paid, outcome, values in answers
+        )  # fmt: skip
+
+    def take_step(self, record: CaseRecord, entries: Sequence[Entry]) -> Future[bool]:
+        """Write what a client answered, unless the case has changed since the record was read."""
+        if record.row is None:
+            raise LedgerError("a step needs a case")
+        return self._writer.submit(Step(record.row.header, stamp(record.entries), tuple(entries)))
+
+    def open_cases(self, limit: int = PAGE_SIZE) -> Future[list[tuple[CaseRow, list[Entry]]]]:
+        """Read the cases that have not ended, the oldest first, with their entries."""
+        return self._read(self._store.open_cases, limit)
+
+    def count_open(self) -> Future[int]:
+        """Count the cases that have not ended."""
+        return self._read(self._store.count_open)
+
+    def spent_since(self, time: float) -> Future[float]:
+        """Sum up all charges since a time in seconds since 1970; what is under way counts."""
+        return self._read(self._store.spent_since, time)
 
     def _read(self, method: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Read in the reader's thread; after a lost connection, read again."""
@@ -280,6 +349,8 @@ class Ledger:
         self._writer.close()
         self._reader.shutdown()
         self._store.close()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def __enter__(self) -> Self:
         return self

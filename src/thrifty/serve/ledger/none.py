@@ -32,9 +32,17 @@ class NoLedger:
         self._hash = KeyedHash(secrets.token_bytes(32))
         self._numbers = count()
 
-    def header(self, case: str, subject: str | None, model: str, known: str | None) -> Header:
+    def header(
+        self,
+        case: str,
+        subject: str | None,
+        model: str,
+        known: str | None,
+        cap: float | None = None,
+        context: str | None = None,
+    ) -> Header:
         """Return how a case is identified."""
-        return Header(self._hash("case", case), None, model, known)
+        return Header(self._hash("case", case), None, model, known, cap, context)
 
     def idempotency_key(self, header: Header, item: str) -> str:
         """Return the key under which an item is bought for a case, in this process."""
@@ -67,7 +75,7 @@ class NoLedger:
         """Return nothing: nobody else buys."""
         return {}
 
-    def finish(self, header: Header, ending: Ending) -> Future[None]:
+    def finish(self, header: Header, ending: Ending | None) -> Future[None]:
         """Forget the case."""
         return _done(None)
 

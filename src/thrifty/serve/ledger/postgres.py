@@ -16,6 +16,7 @@ from thrifty.serve.ledger.store import ConnectionLostError
 from thrifty.serve.ledger.tables import (
     CASE_COLUMNS,
     ENTRY_COLUMNS,
+    STARTED_COLUMNS,
     VERSION,
     case_row,
     check_ledger,
@@ -23,6 +24,7 @@ from thrifty.serve.ledger.tables import (
     read_case,
     read_entry,
     record,
+    started_row,
     with_entries,
 )
 
@@ -31,9 +33,10 @@ __all__ = ["PostgresStore"]
 TABLES = """
 CREATE TABLE thrifty_meta (name text PRIMARY KEY, value text NOT NULL);
 CREATE TABLE thrifty_case (
-    case_id text PRIMARY KEY, subject text, model text NOT NULL, known text,
-    started_at double precision NOT NULL, ended_at double precision, stopped text, reason text,
-    answer text, skipped text, bill double precision, spent double precision, unit text
+    case_id text PRIMARY KEY, subject text, model text NOT NULL, known text, cap double precision,
+    context_names text, started_at double precision NOT NULL, ended_at double precision,
+    stopped text, reason text, answer text, skipped text, bill double precision,
+    spent double precision, unit text
 );
 CREATE TABLE thrifty_purchase (
     case_id text NOT NULL, item text NOT NULL, owner text NOT NULL, epoch integer NOT NULL,
@@ -45,14 +48,16 @@ CREATE TABLE thrifty_purchase (
 CREATE INDEX thrifty_purchase_of_subject ON thrifty_purchase (subject, settled_at)
     WHERE subject IS NOT NULL;
 CREATE INDEX thrifty_purchase_open ON thrifty_purchase (intent_at) WHERE state = 'intent';
+CREATE INDEX thrifty_purchase_settled ON thrifty_purchase (settled_at);
 CREATE INDEX thrifty_case_started ON thrifty_case (started_at);
+CREATE INDEX thrifty_case_open ON thrifty_case (started_at) WHERE ended_at IS NULL;
 CREATE TABLE thrifty_state (name text PRIMARY KEY, version integer NOT NULL, body text NOT NULL);
 """
 # Whoever creates the tables holds this lock: two processes may start at once.
 CREATION_LOCK = 0x54687224
 ENTRY, CASE = ", ".join(ENTRY_COLUMNS), ", ".join(CASE_COLUMNS)
 FLOATS = {"quoted", "intent_at", "expires_at", "paid", "settled_at", "started_at", "ended_at",
-          "bill", "spent"}  # fmt: skip
+          "bill", "spent", "cap"}  # fmt: skip
 
 
 def _rows_of(columns: Sequence[str]) -> str:
@@ -66,9 +71,9 @@ def _replaced(columns: Sequence[str], *fixed: str) -> str:
     return ", ".join(f"{c} = excluded.{c}" for c in columns if c not in fixed)
 
 
-STARTED = CASE_COLUMNS[:5]
 INSERT_CASES = (
-    f"INSERT INTO thrifty_case ({', '.join(STARTED)}) {_rows_of(STARTED)} ON CONFLICT DO NOTHING"
+    f"INSERT INTO thrifty_case ({', '.join(STARTED_COLUMNS)}) {_rows_of(STARTED_COLUMNS)} "
+    "ON CONFLICT DO NOTHING"
 )
 LOCK_CASES = (
     "SELECT case_id FROM thrifty_case WHERE case_id = ANY(CAST(:cases AS text[])) "
@@ -91,6 +96,13 @@ PAGE = (
     f"SELECT {CASE} FROM thrifty_case WHERE (started_at, case_id) > (:started, :case) "
     "ORDER BY started_at, case_id LIMIT :size"
 )
+OPEN_CASES = (
+    f"SELECT {CASE} FROM thrifty_case WHERE ended_at IS NULL ORDER BY started_at LIMIT :size"
+)
+COUNT_OPEN = "SELECT count(*) FROM thrifty_case WHERE ended_at IS NULL"
+SPENT = """
+SELECT coalesce(sum(coalesce(paid, quoted)), 0) FROM thrifty_purchase WHERE state <> 'void'
+AND (settled_at >= :since OR settled_at IS NULL AND intent_at >= :since)"""
 OPEN = f"SELECT {ENTRY} FROM thrifty_purchase WHERE state = 'intent' ORDER BY intent_at"
 OLD = """
 SELECT case_id FROM thrifty_case c WHERE started_at < :before AND NOT EXISTS
@@ -225,8 +237,8 @@ class PostgresStore:
             locked = {row[0] for row in self._run(LOCK_CASES, cases=sorted(cases))}
             new = sorted((h for h in headers if h.case not in locked), key=lambda h: h.case)
             if new:
-                rows = [(h.case, h.subject, h.model, h.known, now) for h in new]
-                self._run(INSERT_CASES, **_columns(STARTED, rows))
+                rows = [started_row(header, now) for header in new]
+                self._run(INSERT_CASES, **_columns(STARTED_COLUMNS, rows))
                 # Another process may have inserted them at the same time.
                 self._run(LOCK_CASES, cases=[h.case for h in new])
             return [read_entry(row) for row in self._run(ENTRIES, cases=sorted(cases))]
@@ -312,6 +324,23 @@ class PostgresStore:
             rows = [read_case(row) for row in found]
             entries = self._reader.run(ENTRIES, cases=[row.header.case for row in rows])
             return with_entries(rows, map(read_entry, entries))
+
+    def open_cases(self, size: int) -> list[tuple[CaseRow, list[Entry]]]:
+        """Return cases that have not ended, the oldest first, with their entries."""
+        with self._clear_errors():
+            rows = [read_case(row) for row in self._reader.run(OPEN_CASES, size=size)]
+            entries = self._reader.run(ENTRIES, cases=[row.header.case for row in rows])
+            return with_entries(rows, map(read_entry, entries))
+
+    def count_open(self) -> int:
+        """Return the number of cases that have not ended."""
+        with self._clear_errors():
+            return int(self._reader.run(COUNT_OPEN)[0][0])
+
+    def spent_since(self, time: float) -> float:
+        """Return the sum of all charges since then."""
+        with self._clear_errors():
+            return float(self._reader.run(SPENT, since=time)[0][0])
 
     def state(self, name: str) -> tuple[int, str] | None:
         """Return version and body of a named text."""

@@ -10,6 +10,8 @@ a source, or the call of a model. A case buys an item at most once::
 An intent is written before the purchase is made and has an owner, the process that makes it. It
 expires: when its owner is gone, it is assumed to be paid, or taken over by another owner if the
 source charges two requests with one key once.
+
+What a client answers needs no intent: it is an item, too, and settled at once; see `STEP_ITEM`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 __all__ = [
+    "STEP_ITEM",
     "CaseRecord",
     "CaseRow",
     "Ending",
@@ -30,6 +33,13 @@ __all__ = [
 ]
 
 State = Literal["intent", "settled", "assumed", "void"]
+
+STEP_ITEM = "client"
+"""Begins the items of what a client answered: ``client/FEATURE``; alone, that it stopped the case.
+
+Their outcomes are "delivered" (charged), "known" and "declined" (both free), "stopped", and
+"withdrawn" (void). Their `epoch` counts the steps of the client.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +54,19 @@ class Header:
         Digest of the model.
     known : str
         The values known beforehand, as JSON pairs.
+    cap : float or None
+        What the case may cost at most.
+    context : str
+        Names of the identifiers that came with it, as a JSON list; what they stand for is not
+        stored.
     """
 
     case: str
     subject: str | None = None
     model: str = ""
     known: str | None = field(default=None, repr=False)
+    cap: float | None = None
+    context: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,16 @@ no other process can change the cases concerned, so that they are the same for e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
-from thrifty.serve.ledger.records import Entry, Grants, Header, Intent, Settlement
+from thrifty.serve.ledger.records import Entry, Grants, Header, Intent, Settlement, State
 
-__all__ = ["Request", "abandon", "grant", "settle"]
+__all__ = ["Request", "Stamp", "Step", "abandon", "grant", "settle", "stamp", "take_step"]
+
+Stamp = frozenset[tuple[str, str, int, State]]
+"""What tells two moments of a case apart: item, owner, epoch and state of all its entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,47 @@ def settle(settlement: Settlement, old: Entry | None, now: float) -> tuple[bool,
         settled_at=now,
     )
     return True, entry
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a client answers, or takes back.
+
+    Parameters
+    ----------
+    header : Header
+    seen : Stamp
+        The case as it was when the entries were made.
+    entries : tuple of Entry
+        What becomes of it. Their owner is one that no other step has.
+    """
+
+    header: Header
+    seen: Stamp
+    entries: tuple[Entry, ...]
+
+
+def stamp(entries: Mapping[str, Entry]) -> Stamp:
+    """Return what tells this moment of a case from others."""
+    return frozenset((e.item, e.owner, e.epoch, e.state) for e in entries.values())
+
+
+def take_step(step: Step, entries: Mapping[str, Entry]) -> tuple[bool, list[Entry]]:
+    """Decide whether a step can be taken: only if the case is as the client's side has seen it.
+
+    Price, cap and conflicts were decided on what it has seen. If anything has changed since, it
+    has to look again.
+
+    Returns
+    -------
+    holds : bool
+    changed : list of Entry
+        Entries to write.
+    """
+    now = stamp(entries)
+    if stamp({entry.item: entry for entry in step.entries}) <= now:
+        return True, []  # the same step once more, after a lost connection
+    return (True, list(step.entries)) if now == step.seen else (False, [])
 
 
 def abandon(entry: Entry, now: float) -> Entry:

@@ -14,6 +14,7 @@ from thrifty.serve.ledger.records import CaseRecord, CaseRow, Entry, Header
 from thrifty.serve.ledger.tables import (
     CASE_COLUMNS,
     ENTRY_COLUMNS,
+    STARTED_COLUMNS,
     VERSION,
     case_row,
     check_ledger,
@@ -21,6 +22,7 @@ from thrifty.serve.ledger.tables import (
     read_case,
     read_entry,
     record,
+    started_row,
     with_entries,
 )
 
@@ -34,9 +36,9 @@ MAX_PARAMETERS = 900
 TABLES = """
 CREATE TABLE thrifty_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE thrifty_case (
-    case_id TEXT PRIMARY KEY, subject TEXT, model TEXT NOT NULL, known TEXT,
-    started_at REAL NOT NULL, ended_at REAL, stopped TEXT, reason TEXT, answer TEXT, skipped TEXT,
-    bill REAL, spent REAL, unit TEXT
+    case_id TEXT PRIMARY KEY, subject TEXT, model TEXT NOT NULL, known TEXT, cap REAL,
+    context_names TEXT, started_at REAL NOT NULL, ended_at REAL, stopped TEXT, reason TEXT,
+    answer TEXT, skipped TEXT, bill REAL, spent REAL, unit TEXT
 ) WITHOUT ROWID;
 CREATE TABLE thrifty_purchase (
     case_id TEXT NOT NULL, item TEXT NOT NULL, owner TEXT NOT NULL, epoch INTEGER NOT NULL,
@@ -47,13 +49,15 @@ CREATE TABLE thrifty_purchase (
 CREATE INDEX thrifty_purchase_of_subject ON thrifty_purchase (subject, settled_at)
     WHERE subject IS NOT NULL;
 CREATE INDEX thrifty_purchase_open ON thrifty_purchase (intent_at) WHERE state = 'intent';
+CREATE INDEX thrifty_purchase_settled ON thrifty_purchase (settled_at);
 CREATE INDEX thrifty_case_started ON thrifty_case (started_at);
+CREATE INDEX thrifty_case_open ON thrifty_case (started_at) WHERE ended_at IS NULL;
 CREATE TABLE thrifty_state (name TEXT PRIMARY KEY, version INTEGER NOT NULL, body TEXT NOT NULL)
     WITHOUT ROWID;
 """
 ENTRY, CASE = ", ".join(ENTRY_COLUMNS), ", ".join(CASE_COLUMNS)
 PUT = f"INSERT OR REPLACE INTO thrifty_purchase ({ENTRY}) VALUES "
-START = "INSERT OR IGNORE INTO thrifty_case (case_id, subject, model, known, started_at) VALUES "
+START = f"INSERT OR IGNORE INTO thrifty_case ({', '.join(STARTED_COLUMNS)}) VALUES "
 END = f"INSERT INTO thrifty_case ({CASE}) VALUES "
 REPLACED = "ON CONFLICT (case_id) DO UPDATE SET " + ", ".join(
     f"{c} = excluded.{c}" for c in CASE_COLUMNS if c not in ("case_id", "started_at")
@@ -62,6 +66,11 @@ KEPT = (
     f"SELECT {ENTRY} FROM thrifty_purchase WHERE subject = ? AND settled_at >= ? "
     "AND state = 'settled' AND delivered IS NOT NULL AND case_id <> ? ORDER BY settled_at"
 )
+OPEN_CASES = f"SELECT {CASE} FROM thrifty_case WHERE ended_at IS NULL ORDER BY started_at LIMIT ?"
+COUNT_OPEN = "SELECT count(*) FROM thrifty_case WHERE ended_at IS NULL"
+SPENT = """
+SELECT coalesce(sum(coalesce(paid, quoted)), 0) FROM thrifty_purchase WHERE state <> 'void'
+AND (settled_at >= ?1 OR settled_at IS NULL AND intent_at >= ?1)"""
 PAGE = (
     f"SELECT {CASE} FROM thrifty_case WHERE (started_at, case_id) > (?, ?) "
     "ORDER BY started_at, case_id LIMIT ?"
@@ -165,8 +174,7 @@ class SqliteStore:
         with self._clear_errors():
             found = self._of_cases(self._writer, sorted(cases))
         seen = {entry.case for entry in found}
-        new = [(h.case, h.subject, h.model, h.known, now) for h in headers if h.case not in seen]
-        self._insert(START, new)
+        self._insert(START, [started_row(h, now) for h in headers if h.case not in seen])
         return found
 
     def _of_cases(self, connection: sqlite3.Connection, cases: Sequence[str]) -> list[Entry]:
@@ -270,6 +278,22 @@ class SqliteStore:
         with self._clear_errors():
             rows = [read_case(row) for row in self._reader.execute(PAGE, (*after, size))]
             return with_entries(rows, self._of_cases(self._reader, [r.header.case for r in rows]))
+
+    def open_cases(self, size: int) -> list[tuple[CaseRow, list[Entry]]]:
+        """Return cases that have not ended, the oldest first, with their entries."""
+        with self._clear_errors():
+            rows = [read_case(row) for row in self._reader.execute(OPEN_CASES, (size,))]
+            return with_entries(rows, self._of_cases(self._reader, [r.header.case for r in rows]))
+
+    def count_open(self) -> int:
+        """Return the number of cases that have not ended."""
+        with self._clear_errors():
+            return int(self._reader.execute(COUNT_OPEN).fetchone()[0])
+
+    def spent_since(self, time: float) -> float:
+        """Return the sum of all charges since then."""
+        with self._clear_errors():
+            return float(self._reader.execute(SPENT, (time,)).fetchone()[0])
 
     def state(self, name: str) -> tuple[int, str] | None:
         """Return version and body of a named text."""

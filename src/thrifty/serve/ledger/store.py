@@ -58,7 +58,7 @@ class Store(Protocol):
         """Write entries, new or changed."""
 
     def end(self, rows: Sequence[CaseRow]) -> None:
-        """Write how cases ended."""
+        """Write how cases ended, or that they wait."""
 
     def swap_state(self, name: str, version: int, body: str) -> bool:
         """Write a named text if its version is `version` (0: there is none), else return False."""
@@ -82,6 +82,15 @@ class Store(Protocol):
 
     def page(self, after: tuple[float, str], size: int) -> list[tuple[CaseRow, list[Entry]]]:
         """Return the next cases after a time and an id, the oldest first, with their entries."""
+
+    def open_cases(self, size: int) -> list[tuple[CaseRow, list[Entry]]]:
+        """Return cases that have not ended, the oldest first, with their entries."""
+
+    def count_open(self) -> int:
+        """Return the number of cases that have not ended."""
+
+    def spent_since(self, time: float) -> float:
+        """Return the sum of all charges since then."""
 
     def state(self, name: str) -> tuple[int, str] | None:
         """Return version and body of a named text."""

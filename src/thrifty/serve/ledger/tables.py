@@ -11,6 +11,7 @@ from thrifty.serve.ledger.records import CaseRecord, CaseRow, Ending, Entry, Hea
 __all__ = [
     "CASE_COLUMNS",
     "ENTRY_COLUMNS",
+    "STARTED_COLUMNS",
     "VERSION",
     "case_row",
     "check_ledger",
@@ -18,6 +19,7 @@ __all__ = [
     "read_case",
     "read_entry",
     "record",
+    "started_row",
     "with_entries",
 ]
 
@@ -29,9 +31,10 @@ ENTRY_COLUMNS = (
     "paid", "outcome", "delivered", "settled_at",
 )  # fmt: skip
 CASE_COLUMNS = (
-    "case_id", "subject", "model", "known", "started_at", "ended_at", "stopped", "reason", "answer",
-    "skipped", "bill", "spent", "unit",
+    "case_id", "subject", "model", "known", "cap", "context_names", "started_at", "ended_at",
+    "stopped", "reason", "answer", "skipped", "bill", "spent", "unit",
 )  # fmt: skip
+STARTED_COLUMNS = CASE_COLUMNS[: CASE_COLUMNS.index("started_at") + 1]
 
 
 def entry_row(entry: Entry) -> tuple[Any, ...]:
@@ -57,19 +60,22 @@ def case_row(case: CaseRow) -> tuple[Any, ...]:
             ending.stopped, ending.reason, ending.answer, ending.skipped, ending.bill,
             ending.spent, ending.unit,
         )  # fmt: skip
+    return (*started_row(header, case.started_at), case.ended_at, *end)
+
+
+def started_row(header: Header, now: float) -> tuple[Any, ...]:
+    """Return a case that starts now as a row, in the order of `STARTED_COLUMNS`."""
     return (
-        header.case, header.subject, header.model, header.known, case.started_at, case.ended_at,
-        *end,
+        header.case, header.subject, header.model, header.known, header.cap, header.context, now
     )  # fmt: skip
 
 
 def read_case(row: Sequence[Any]) -> CaseRow:
     """Return the case that a row holds."""
-    ending = None
-    if row[5] is not None:
-        stopped, reason, answer, skipped, bill, spent, unit = row[6:]
-        ending = Ending(stopped, reason, answer, skipped, bill, spent, unit)
-    return CaseRow(Header(*row[:4]), row[4], row[5], ending)
+    *header, started_at = row[: len(STARTED_COLUMNS)]
+    ended_at, *end = row[len(STARTED_COLUMNS) :]
+    ending = None if ended_at is None else Ending(*end)
+    return CaseRow(Header(*header), started_at, ended_at, ending)
 
 
 def record(

@@ -17,13 +17,13 @@ from typing import Any
 
 from thrifty.errors import LedgerError
 from thrifty.serve.ledger.records import CaseRow, Entry, Settlement
-from thrifty.serve.ledger.rules import Request, grant, settle
+from thrifty.serve.ledger.rules import Request, Step, grant, settle, take_step
 from thrifty.serve.ledger.store import Store, keep_trying
 
 __all__ = ["Task", "Writer"]
 
-Task = Request | tuple[Settlement, ...] | CaseRow | Callable[[Store], Any]
-"""Something to write: intents, settlements, the end of a case, or any change in its own right."""
+Task = Request | Step | tuple[Settlement, ...] | CaseRow | Callable[[Store], Any]
+"""Something to write: intents, a client's step, settlements, the end of a case, any change."""
 
 MAX_BATCH = 512
 GATHER_SHARE, LONGEST_GATHER = 0.3, 0.002
@@ -66,8 +66,8 @@ class Writer:
     def submit(self, task: Task, hurry: bool = True) -> Future[Any]:
         """Queue a task; the future has its result once it survives a crash.
 
-        The result is `Grants` for a request, whether each holds for settlements, None for the end
-        of a case, and what the function returns for a function.
+        The result is `Grants` for a request, whether it was taken for a step, whether each holds
+        for settlements, None for the end of a case, and what the function returns for a function.
         """
         job = _Job(task)
         with self._wake:
@@ -160,8 +160,8 @@ class Writer:
     def _transaction(self, tasks: list[Task]) -> list[Any]:
         now = self._clock()
         store = self._store
-        requests = [task for task in tasks if isinstance(task, Request)]
-        headers = {request.header.case: request.header for request in requests}
+        asking = [task for task in tasks if isinstance(task, Request | Step)]
+        headers = {task.header.case: task.header for task in asking}
         headers |= {task.header.case: task.header for task in tasks if isinstance(task, CaseRow)}
         settled = (each for task in tasks if isinstance(task, tuple) for each in task)
         cases = {settlement.case for settlement in settled} | headers.keys()
@@ -184,8 +184,12 @@ class Writer:
                             entries[each.case][each.item] = entry_or_none
                             changed[each.case, each.item] = entry_or_none
             for i, task in enumerate(tasks):
-                if isinstance(task, Request):
-                    results[i], new = grant(task, entries[task.header.case], now)
+                if isinstance(task, Request | Step):
+                    of_case = entries[task.header.case]
+                    if isinstance(task, Request):
+                        results[i], new = grant(task, of_case, now)
+                    else:
+                        results[i], new = take_step(task, of_case)
                     for entry in new:
                         entries[entry.case][entry.item] = entry
                         changed[entry.case, entry.item] = entry

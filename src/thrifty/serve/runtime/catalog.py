@@ -13,6 +13,7 @@ from thrifty.bundle import Predictor
 from thrifty.costs.money import money
 from thrifty.errors import DataError, did_you_mean, raise_all
 from thrifty.serve.sources.base import AsyncSource
+from thrifty.serve.sources.client import CLIENT, ClientSource
 from thrifty.serve.sources.rows import Feature
 
 __all__ = ["Catalog", "Offer"]
@@ -51,6 +52,17 @@ class Catalog:
     sources : sequence of AsyncSource
     given : collection of str or int
         Features that come with a case.
+    asked : collection of str or int
+        Features that the client is asked for.
+
+    Attributes
+    ----------
+    by_feature : dict of feature to Offer
+        Where to get each feature.
+    by_item : dict of str to Offer
+        All that a ledger may hold. The client may answer any feature, asked for or not.
+    max_age : float
+        The oldest value that any source lets a case reuse, in seconds.
 
     Raises
     ------
@@ -59,14 +71,18 @@ class Catalog:
     """
 
     def __init__(
-        self, predictor: Predictor, sources: Sequence[AsyncSource], given: Collection[Feature]
+        self,
+        predictor: Predictor,
+        sources: Sequence[AsyncSource],
+        given: Collection[Feature] = (),
+        asked: Collection[Feature] = (),
     ) -> None:
         self._prices = prices = predictor.prices
         self._own, self._group, self._shared = (
             prices.own.tolist(), prices.group.tolist(), prices.shared.tolist()
         )  # fmt: skip
         schema = predictor.schema
-        problems = _problems(predictor, sources, given)
+        problems = _problems(predictor, sources, given, asked)
         raise_all(DataError, "sources", problems)
         self.by_feature: dict[Feature, Offer] = {}
         self.by_item: dict[str, Offer] = {}
@@ -77,17 +93,25 @@ class Catalog:
                 price = terms.price
                 if price is not None and not isinstance(price, float):
                     price = price[lot[0]]
-                item = terms.name
-                if terms.sold == "each":
-                    label = str(lot[0])
-                    if not label.isprintable():  # a database may not hold it
-                        label = label.encode("unicode_escape").decode()
-                    item = f"{terms.name}/{label}"
+                item = terms.name if terms.sold == "together" else _item(terms.name, lot[0])
                 indices = tuple(schema.index(feature) for feature in lot)
                 offer = Offer(item, source, lot, indices, price)
                 self.by_item[item] = offer
                 self.by_feature.update(dict.fromkeys(lot, offer))
         self._warn_of_prices(predictor.prices.unit)
+        self.max_age = max((source.terms.max_age for source in sources), default=0.0)
+        names = [name for j, name in enumerate(schema.names) if j not in schema.calls]
+        client = ClientSource(names)
+        self._client = {
+            name: Offer(_item(CLIENT, name), client, (name,), (schema.index(name),), None)
+            for name in names
+        }
+        self.by_item |= {offer.item: offer for offer in self._client.values()}
+        self.by_feature |= {feature: self._client[feature] for feature in asked}
+
+    def of_client(self, feature: Feature) -> Offer:
+        """Return a feature as the client delivers it."""
+        return self._client[feature]
 
     def quote(self, offers: Sequence[Offer], entered: Collection[int]) -> list[float]:
         """Return what offers of one source cost, one after the other.
@@ -132,18 +156,31 @@ class Catalog:
                 )
 
 
+def _item(source: str, feature: Feature) -> str:
+    """Return how a ledger calls one feature of a source."""
+    label = str(feature)
+    if not label.isprintable():  # a database may not hold it
+        label = label.encode("unicode_escape").decode()
+    return f"{source}/{label}"
+
+
 def _problems(
-    predictor: Predictor, sources: Sequence[AsyncSource], given: Collection[Feature]
+    predictor: Predictor,
+    sources: Sequence[AsyncSource],
+    given: Collection[Feature],
+    asked: Collection[Feature],
 ) -> list[str]:
     """Return what keeps these sources from serving a predictor."""
     names = predictor.schema.names
     problems = []
-    origin: dict[Feature, str] = dict.fromkeys(given, "given")
+    origin: dict[Feature, str] = dict.fromkeys(given, "given") | dict.fromkeys(asked, CLIENT)
     seen: set[str] = set()
     for source in sources:
         name = source.terms.name
         if name in seen:
             problems.append(f"two sources are named {name!r}")
+        if name == CLIENT:
+            problems.append(f"a source is named {CLIENT!r}: that is what clients answer under")
         seen.add(name)
         for feature in source.terms.features:
             if feature in origin:
@@ -162,6 +199,7 @@ def _problems(
     if lacking:
         listed = ", ".join(map(repr, lacking[:12])) + (", ..." if len(lacking) > 12 else "")
         problems.append(
-            f"no source delivers {listed}; add one, or pass given=... if they come with a case"
+            f"no source delivers {listed}; add one, or pass asked=... to ask the client, or "
+            "given=... if they come with a case"
         )
     return problems

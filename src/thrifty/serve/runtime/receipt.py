@@ -11,7 +11,9 @@ from thrifty.costs.money import money
 
 __all__ = ["CaseReceipt", "Charge", "Outcome"]
 
-Outcome = Literal["delivered", "invalid", "failed", "assumed", "open", "earlier", "kept"]
+Outcome = Literal[
+    "delivered", "invalid", "failed", "assumed", "open", "earlier", "kept", "known", "declined"
+]
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Charge:
         "delivered": values came, some perhaps empty; "invalid": what came cannot be used; "failed":
         the source had none, or was down; "assumed": nobody can tell, it counts as paid; "open": not
         settled when the receipt was written, it counts as paid; "earlier": bought by an earlier run
-        of the case; "kept": reused from another case, free.
+        of the case; "kept": reused from another case, free. What the client answers is "delivered",
+        "known" (it had it already, free) or "declined" (it could not be had).
     paid : float
         What was charged, as far as is known; the quoted price if "assumed" or "open".
     attempts : int
@@ -97,6 +100,6 @@ class CaseReceipt(Receipt):
         if not math.isclose(self.spent, self.total, abs_tol=1e-9):
             lines.append(f"spent: {money(self.spent, self.unit)}")
         for charge in self.charges:
-            if charge.outcome not in ("delivered", "earlier", "kept"):
+            if charge.outcome not in ("delivered", "earlier", "kept", "known", "declined"):
                 lines.append(f"{charge.item}: {charge.outcome}, {money(charge.paid)}")
         return "\n".join(lines)

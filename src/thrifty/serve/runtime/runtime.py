@@ -23,6 +23,7 @@ from thrifty.serve.runtime.run import CaseRun
 from thrifty.serve.runtime.shared import Shared
 from thrifty.serve.sources.base import AsyncSource
 from thrifty.serve.sources.breaker import Breaker
+from thrifty.serve.sources.client import CLIENT
 from thrifty.serve.sources.model import ModelSource
 from thrifty.serve.sources.rows import Feature
 
@@ -50,6 +51,9 @@ class Runtime:
     given : collection of str or int
         Features that no source delivers, as they come with the case. One that a case lacks is
         skipped.
+    asked : collection of str or int
+        Features that no source delivers, as the client is asked for them. A case that needs one
+        waits: `serve` returns a receipt whose `stopped` is None. `Cases` goes on with it.
     linger : float
         Seconds for which a purchase may go on after its walk has gone on without it; after that it
         counts as paid.
@@ -94,6 +98,7 @@ class Runtime:
         given: Collection[Feature] = (),
         linger: float = 30.0,
         reasons: bool = False,
+        asked: Collection[Feature] = (),
     ) -> None:
         self.predictor = predictor
         if predictor.caller is not None:
@@ -104,12 +109,13 @@ class Runtime:
             raise DataError(f"linger: {linger!r} is not a number of seconds of 0 or more")
         self.model = hashlib.sha256(pack(predictor)).hexdigest()
         self.sources = tuple(sources)
-        self.catalog = Catalog(predictor, sources, given)
+        self.catalog = Catalog(predictor, sources, given, asked)
         self.ledger = ledger
         breakers = {
             source.terms.name: Breaker(source.terms.trips_after, source.terms.rests)
             for source in sources
         }
+        breakers[CLIENT] = Breaker(trips_after=1, rests=0.0)  # it is never asked: never fails
         # What belongs to an event loop is made anew for each.
         self._template = Shared(
             predictor, self.model, self.catalog, ledger or NoLedger(), breakers, linger, reasons
@@ -132,7 +138,7 @@ class Runtime:
         LedgerError
             If the ledger cannot record a purchase: it is not made. The error has the receipt.
         """
-        return await CaseRun(self._shared(), case).serve()
+        return await CaseRun(self.shared(), case).serve()
 
     def answer(self, case: Case) -> CaseReceipt:
         """Predict a case, for callers without an event loop; see `serve`.
@@ -145,6 +151,11 @@ class Runtime:
             thread = self._thread
         receipt: CaseReceipt = thread.run(self.serve(case))
         return receipt
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """What this runtime has paid since it was made, by source."""
+        return dict(self._template.spent)
 
     @property
     def down(self) -> list[str]:
@@ -164,7 +175,7 @@ class Runtime:
         LedgerError
             If the ledger cannot record the last settlements; the purchases stay open there.
         """
-        shared = self._shared()
+        shared = self.shared()
         try:
             while shared.tasks:
                 await asyncio.wait(set(shared.tasks))
@@ -201,7 +212,7 @@ class Runtime:
     def __repr__(self) -> str:
         return f"Runtime({self.predictor!r}, {len(self.sources)} sources)"
 
-    def _shared(self) -> Shared:
+    def shared(self) -> Shared:
         """Return what the runs in the current event loop share."""
         loop = asyncio.get_running_loop()
         if loop not in self._loops:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,8 @@ class Shared:
         Seconds for which a purchase goes on after its walk went on without it.
     reasons : bool
         Whether receipts say why each feature was bought.
+    spent : dict of str to float
+        What was paid since the runtime was made, by source.
     turns : dict of str to Semaphore
         By source: requests at once.
     tasks : set of Task
@@ -47,6 +50,7 @@ class Shared:
     breakers: dict[str, Breaker]
     linger: float
     reasons: bool
+    spent: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     turns: dict[str, asyncio.Semaphore] = field(default_factory=dict)
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
@@ -61,6 +65,10 @@ class Shared:
         self.tasks.discard(task)
         if not task.cancelled():
             task.exception()  # whoever waits has seen it; if nobody does, the ledger has the intent
+
+    def is_down(self, offer: Offer) -> bool:
+        """Return whether a source is not asked at present, as it has failed too often."""
+        return self.breakers[offer.source.terms.name].is_open
 
     def turn(self, offer: Offer) -> asyncio.Semaphore:
         """Return the semaphore of a source."""
