@@ -86,7 +86,7 @@ def test_several_budgets_are_met_and_shown(run, folder) -> None:
     result = run(*arguments)
     assert result.exit_code == 0, result.stderr
     assert re.search(r"Latency: [\d.]+ min per example, .*; the budget is 20 min\.", result.stdout)
-    assert re.search(r"ms: [\d.]+ ms per example", result.stdout)
+    assert re.search(r"Bill in ms: [\d.]+ ms per example", result.stdout)
     facts = json.loads(run(*arguments, "--json").stdout)
     assert (facts["settings"]["budget"], facts["latency"]["budget"]) == (7, 20)
     assert facts["latency"]["mean"] <= 20

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -181,7 +183,7 @@ def test_budgets_that_cannot_be_met_together_are_named(fitted):
 
 
 def test_a_report_tells_the_latency_and_all_currencies(rows):
-    from thrifty.report import fit_facts, render_page
+    from thrifty.report import card_facts, fit_facts, model_card, render_page
 
     X, y = rows
     found = fit_budget(
@@ -196,4 +198,24 @@ def test_a_report_tells_the_latency_and_all_currencies(rows):
     assert facts["latency"]["budget"] == 25
     latency = found.predictor.latency(found.test.X)
     assert facts["latency"]["mean"] == pytest.approx(latency.mean())
-    assert "Latency: " in render_page(facts)
+    page = render_page(facts)
+    assert "Latency: " in page
+    assert "<dd>CAD 30.00, a latency of 25 min per example on average, with 95%" in page
+    card = model_card(facts | card_facts(found.predictor, {"test": found.test}))
+    assert "within CAD 30.00 and a latency of 25 min per example on average" in card
+    assert "Latency: " in card and "Bill in mSv: " in card
+
+
+def test_a_latency_above_its_budget_is_admitted(rows):
+    from thrifty.report import fit_facts
+
+    X, y = rows
+    found = fit_budget(
+        X, y, prices=CLINIC, budget={"CAD": 30, "latency": 25}, effort="fast", random_state=0
+    )
+    assert not any("latency" in each for each in fit_facts(found)["remarks"])
+    found.estimator.budget = {"CAD": 30, "latency": 1e-3}
+    assert any(
+        re.fullmatch(r"On the test set, the mean is a latency of .*, above the budget of .*", each)
+        for each in fit_facts(found)["remarks"]
+    )

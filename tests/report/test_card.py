@@ -57,7 +57,7 @@ def test_data_prices_purpose_and_limits_are_described(facts, card, found) -> Non
     assert f"| well | {well} ({100 * well / len(labels):.1f}%) |" in card
     assert re.search(r"\| chol & co \| 1\d\.\d% \| 1\d\.\d% \|", card)  # missing in every 7th row
     assert "heart.csv" in card and "180 training, 60 test" in card
-    assert "within a mean bill of $\\<$ 9.00 per example, with 95% confidence" in card
+    assert "within $\\<$ 9.00 per example on average, with 95% confidence" in card
     assert "| chol & co | $\\<$ 5.00 | $\\<$ 2.00 (blood) |" in card
     assert "Prices are those of 2026-03-01." in card and "Prices are made up." in card
     assert "The test set has only 60 rows" in card

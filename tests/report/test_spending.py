@@ -25,8 +25,9 @@ def test_currencies_and_latency_are_measured(fitted):
     assert (other["mean"], other["p95"], other["ceiling"], other["budget"]) == (10, 10, 10, 12)
     assert facts["latency"]["mean"] == predictor.latency(X).mean()
     assert spending_sentences(facts) == [
-        "CAD: 3 CAD per example, 95% within 3 CAD, at most 3 CAD.",
-        "ms: 10 ms per example, 95% within 10 ms, at most 10 ms; the budget is 12 ms.",
+        "Bill in CAD: CAD 3.00 per example, 95% within CAD 3.00, at most CAD 3.00.",
+        "Bill in ms: 10.00 ms per example, 95% within 10.00 ms, at most 10.00 ms; the budget is "
+        "12.00 ms.",
         "Latency: 3 per example, 95% within 3, at most 3.",
     ]
 

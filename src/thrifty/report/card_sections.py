@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from scipy.stats import binomtest
 
 from thrifty.costs.money import money
+from thrifty.report.spending import spending_sentences
 from thrifty.report.words import format_mean, format_number, format_quality, total_words
 
 __all__ = ["Bullets", "Grid", "Pairs", "Section", "card_sections", "groups_section"]
@@ -92,21 +93,24 @@ def _purpose(facts: dict[str, Any]) -> Section:
     goal = f"the best {metric}"
     if facts.get("total") is not None:
         goal = "the lowest total cost of features and errors"
-    if settings["budget"] is not None:
+    budgets, caps = (
+        [*([] if settings[main] is None else [money(settings[main], unit)]), *settings[others]]
+        for main, others in (("budget", "other_budgets"), ("cap", "other_caps"))
+    )
+    if budgets:
         sure = settings["confidence"]
         sure = f", with {100 * sure:g}% confidence" if sure is not None else ""
-        budget = money(settings["budget"], unit)
         items.append(
-            f"Chosen for {goal} on the validation set within a mean bill of {budget} per "
-            f"example{sure}."
+            f"Chosen for {goal} on the validation set within {' and '.join(budgets)} per example "
+            f"on average{sure}."
         )
     elif facts.get("total") is not None and settings["quality"] is None:
         items.append(f"Chosen for {goal} on the validation set.")
     if settings["quality"] is not None:
         quality = format_quality(settings["metric"], settings["quality"])
         items.append(f"Chosen as the cheapest model whose {metric} is at least {quality}.")
-    if settings["cap"] is not None:
-        items.append(f"No example may cost more than {money(settings['cap'], unit)}.")
+    if caps:
+        items.append(f"No example may cost more than {' and '.join(caps)}.")
     items.append(
         "Not meant for another target, for examples from a different source than the data below, "
         "or for other prices without a new fit."
@@ -171,6 +175,7 @@ def _results(facts: dict[str, Any]) -> Section:
     blocks: list[Any] = [grid, f"{n_rows} test rows; the ranges are 95% confidence intervals."]
     if facts.get("total") is not None:
         blocks.append(total_words(facts["total"], unit))
+    blocks += spending_sentences(facts)
     if facts["confusion"]:
         lines = []
         for code, label in enumerate(facts["confusion"]["classes"]):

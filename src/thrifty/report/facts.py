@@ -21,7 +21,7 @@ from thrifty.learn.dataset import ValidationSet
 from thrifty.learn.point import ValidationOutputs
 from thrifty.report.predictions import prediction_facts, recorded_metric
 from thrifty.report.remarks import comparison, remarks, seen_rows_remark
-from thrifty.report.spending import spending_facts
+from thrifty.report.spending import other_amounts, spending_facts
 from thrifty.report.words import assumptions, count_queries, shown_frontier, summary
 
 __all__ = ["fit_facts", "predictor_facts"]
@@ -89,8 +89,10 @@ def fit_facts(
             "inferred": found.guessed,
             "metric": metric,
             "budget": estimator.main_budget,
+            "other_budgets": other_amounts(estimator.budget, found.predictor.prices),
             "quality": found.target_quality,
             "cap": estimator.main_cap,
+            "other_caps": other_amounts(estimator.cap, found.predictor.prices, "cap"),
             "confidence": estimator.confidence,
             **_table_facts(found.predictor),
             "rows": found.sets.sizes,
@@ -174,6 +176,7 @@ def predictor_facts(
             "inferred": False,
             "metric": metric.name,
             **dict.fromkeys(("budget", "quality", "cap", "confidence")),
+            **{"other_budgets": [], "other_caps": []},
             **_table_facts(predictor),
             "rows": {"test": len(rows)},
             "queries": count_queries(rows),

@@ -9,6 +9,7 @@ from thrifty.costs.money import money
 from thrifty.frontier import BudgetFit
 from thrifty.frontier.baselines import Baseline
 from thrifty.frontier.fit_budget import table_digest
+from thrifty.frontier.several_budgets import amount, read_amounts, spent
 from thrifty.learn.dataset import ValidationSet
 from thrifty.report.words import (
     count_queries,
@@ -90,6 +91,14 @@ def remarks(found: BudgetFit) -> list[str]:
             f"On the test set, the mean bill is {format_mean(chosen.bill, unit)} [{low}, {high}], "
             f"above the budget of {money(budget, unit)}."
         )
+    prices = found.predictor.prices
+    for name, limit in read_amounts(found.estimator.budget, prices).items():
+        mean = float(spent(found.predictor, name, found.test.X).mean())
+        if name != next(iter(prices.currencies)) and mean > limit:
+            items.append(
+                f"On the test set, the mean is {amount(mean, name, prices)}, above the budget of "
+                f"{amount(limit, name, prices)}."
+            )
     return items
 
 

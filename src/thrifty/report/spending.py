@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle import Predictor
+from thrifty.costs import BoundPrices
 from thrifty.costs.bound import LATENCY
-from thrifty.frontier.several_budgets import most_spent, spent
+from thrifty.costs.money import duration, format_mean
+from thrifty.frontier.several_budgets import amount, most_spent, read_amounts, spent
 
-__all__ = ["spending_facts", "spending_sentences"]
+__all__ = ["other_amounts", "spending_facts", "spending_sentences"]
 
 # Share of the examples that stay within the second figure.
 USUAL = 0.95
@@ -77,11 +79,31 @@ def spending_sentences(facts: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each currency, and one for the latency, from `spending_facts`."""
     sentences = []
     for each in [*facts.get("currencies", ()), *filter(None, [facts.get("latency")])]:
-        mean, usual, most = (f"{each[key]:.4g} {each['unit']}".rstrip() for key in
-                             ("mean", "p95", "ceiling"))  # fmt: skip
-        what = "Latency" if each["name"] == LATENCY else each["name"]
+        is_latency = each["name"] == LATENCY
+        mean, usual, most, budget = (
+            duration(round(value, 2), each["unit"])
+            if is_latency
+            else format_mean(value, each["unit"])
+            for value in (each["mean"], each["p95"], each["ceiling"], each["budget"] or 0.0)
+        )
+        what = "Latency" if is_latency else f"Bill in {each['name']}"
         sentence = f"{what}: {mean} per example, {100 * USUAL:g}% within {usual}, at most {most}"
-        if each["budget"] is not None:
-            sentence += f"; the budget is {each['budget']:.4g} {each['unit']}".rstrip()
-        sentences.append(f"{sentence}.")
+        goal = "" if each["budget"] is None else f"; the budget is {budget}"
+        sentences.append(f"{sentence}{goal}.")
     return sentences
+
+
+def other_amounts(given: Any, prices: BoundPrices, what: str = "budget") -> list[str]:
+    """Return budgets, or caps, besides that of the main currency, in words.
+
+    Examples
+    --------
+    >>> from thrifty import Prices
+    >>> from thrifty.report.spending import other_amounts
+    >>> prices = Prices([1, 2], unit="CAD", also={"ms": Prices([3, 4])}).bind(2)
+    >>> other_amounts({"CAD": 3, "ms": 5}, prices)
+    ['5.00 ms']
+    """
+    main = next(iter(prices.currencies))
+    amounts = read_amounts(given, prices, what)
+    return [amount(value, name, prices) for name, value in amounts.items() if name != main]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from thrifty.costs.money import money
 from thrifty.report.displays.cost_axis import axis_end, set_cost_axis
 from thrifty.report.displays.labels import Label, add_labels
@@ -56,6 +58,10 @@ def draw_measured_points(ax: Any, facts: dict[str, Any], names: Sequence[str]) -
         _draw_point(ax, point, f"baseline-{i}", color=INK, marker=marker, markersize=6, zorder=3)
         labels.append(Label(point["bill"], point["quality"], name, INK))
     obstacles = [(point["bill"], point["quality"]) for point in every]
+    # The whiskers of points with labels, too, a few points of each.
+    for point in [*baselines, *(point for point in points if point["chosen"])]:
+        if None not in (ends := (point["quality_low"], point["quality_high"])):
+            obstacles += [(point["bill"], quality) for quality in np.linspace(*ends, 7)]
     if budget is not None and budget <= end:
         ax.axvline(budget, color=WARN, linestyle="--", linewidth=1)
         bottom, top = ax.get_ylim()
