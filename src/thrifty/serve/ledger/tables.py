@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, get_args
 
 from thrifty.errors import LedgerError
-from thrifty.serve.ledger.records import CaseRecord, CaseRow, Ending, Entry, Header
+from thrifty.serve.ledger.records import CaseRecord, CaseRow, Ending, Entry, Header, State
+from thrifty.untrusted import is_count, is_number, is_text
 
 __all__ = [
     "CASE_COLUMNS",
@@ -33,6 +34,50 @@ CASE_COLUMNS = (
     "skipped", "bill", "spent", "unit",
 )  # fmt: skip
 
+# Most characters of a text: values that were delivered, as JSON.
+MAX_TEXT = 2**28
+
+
+def _is_text(value: Any) -> bool:
+    return is_text(value, MAX_TEXT, controls=True)
+
+
+def _is_text_or_none(value: Any) -> bool:
+    return value is None or _is_text(value)
+
+
+def _is_amount(value: Any) -> bool:
+    return is_number(value, low=0)
+
+
+def _is_amount_or_none(value: Any) -> bool:
+    return value is None or is_number(value, low=0)
+
+
+def _is_state(value: Any) -> bool:
+    return value in get_args(State)
+
+
+def _is_number_or_none(value: Any) -> bool:
+    return value is None or is_number(value)
+
+
+# What a column may hold, in the order of the columns: SQLite itself does not look at types.
+ENTRY_FITS: tuple[Callable[[Any], bool], ...] = (
+    _is_text, _is_text, _is_text, is_count, _is_state, _is_amount, is_number, is_number,
+    _is_text_or_none, _is_amount_or_none, _is_text_or_none, _is_text_or_none, _is_number_or_none,
+)  # fmt: skip
+CASE_FITS: tuple[Callable[[Any], bool], ...] = (
+    _is_text, _is_text_or_none, _is_text, _is_text_or_none, is_number, _is_number_or_none,
+    _is_text_or_none, _is_text_or_none, _is_text_or_none, _is_text_or_none, _is_amount_or_none,
+    _is_amount_or_none, _is_text_or_none,
+)  # fmt: skip
+# Of a case that has ended; its answer may have been erased.
+ENDED_FITS = (
+    *CASE_FITS[:6], _is_text, _is_text, _is_text_or_none, _is_text, _is_amount, _is_amount,
+    _is_text,
+)  # fmt: skip
+
 
 def entry_row(entry: Entry) -> tuple[Any, ...]:
     """Return an entry as a row, in the order of `ENTRY_COLUMNS`."""
@@ -44,8 +89,27 @@ def entry_row(entry: Entry) -> tuple[Any, ...]:
 
 
 def read_entry(row: Sequence[Any]) -> Entry:
-    """Return the entry that a row holds."""
+    """Return the entry that a row holds.
+
+    Raises
+    ------
+    LedgerError
+        If the row holds what no entry has.
+    """
+    _check_row("a purchase", row, ENTRY_COLUMNS, ENTRY_FITS)
     return Entry(*row)
+
+
+def _check_row(
+    what: str, row: Sequence[Any], columns: Sequence[str], fits: Sequence[Callable[[Any], bool]]
+) -> None:
+    """Refuse a row with a damaged cell; the message does not quote it, as it may be a secret."""
+    for column, value, fit in zip(columns, row, fits, strict=True):
+        if not fit(value):
+            raise LedgerError(
+                f"the ledger is damaged: {what} has no usable {column} (a {type(value).__name__}); "
+                "restore it from a copy"
+            )
 
 
 def case_row(case: CaseRow) -> tuple[Any, ...]:
@@ -64,9 +128,17 @@ def case_row(case: CaseRow) -> tuple[Any, ...]:
 
 
 def read_case(row: Sequence[Any]) -> CaseRow:
-    """Return the case that a row holds."""
+    """Return the case that a row holds.
+
+    Raises
+    ------
+    LedgerError
+        If the row holds what no case has.
+    """
+    has_ended = row[5] is not None
+    _check_row("a case", row, CASE_COLUMNS, ENDED_FITS if has_ended else CASE_FITS)
     ending = None
-    if row[5] is not None:
+    if has_ended:
         stopped, reason, answer, skipped, bill, spent, unit = row[6:]
         ending = Ending(stopped, reason, answer, skipped, bill, spent, unit)
     return CaseRow(Header(*row[:4]), row[4], row[5], ending)
@@ -104,7 +176,11 @@ def check_ledger(shown: str, meta: dict[str, str], check: str | None) -> None:
     ------
     LedgerError
     """
-    version = int(meta["version"])
+    text = meta.get("version")
+    is_version = is_text(text, 9) and text.isascii() and text.isdecimal() and text != "0"
+    if not is_version or not is_text(meta.get("key_check")):
+        raise LedgerError(f"{shown}: it is damaged: it does not say its version or its key")
+    version = int(str(text))
     if version > VERSION:
         raise LedgerError(
             f"{shown}: a newer version of Thrifty wrote it (tables {version}, this version knows "
