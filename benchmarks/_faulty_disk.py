@@ -66,13 +66,17 @@ class Disk:
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
 
-    def open_file(self, path: str | os.PathLike[str], mode: str) -> io.BufferedWriter:
+    def open_file(
+        self, path: str | os.PathLike[str], mode: str, opener: Any = None
+    ) -> io.BufferedWriter:
         """Open a file to write."""
         self.step(Operation("open", os.fspath(path)))
-        return io.BufferedWriter(_File(self, os.fspath(path), mode))
+        return io.BufferedWriter(_File(self, os.fspath(path), mode, opener))
 
-    def open(self, path: str | os.PathLike[str], flags: int) -> int:
-        """Open a folder."""
+    def open(self, path: str | os.PathLike[str], flags: int, mode: int | None = None) -> int:
+        """Open a folder; a file, with its mode, for `open_file`, which has logged it."""
+        if mode is not None:
+            return os.open(path, flags, mode)
         self.step(Operation("open folder", os.fspath(path)))
         descriptor = os.open(path, flags)
         self._folders[descriptor] = os.fspath(path)
@@ -97,6 +101,16 @@ class Disk:
         self.step(Operation("rename", os.fspath(path), to=os.fspath(to)))
         os.replace(path, to)
 
+    def link(self, path: str | os.PathLike[str], to: str | os.PathLike[str]) -> None:
+        """Give a file another name, if there is no such file."""
+        self.step(Operation("link", os.fspath(path), to=os.fspath(to)))
+        os.link(path, to)
+
+    def chmod(self, path: str | os.PathLike[str], mode: int) -> None:
+        """Change the permissions of a file."""
+        self.step(Operation("chmod", os.fspath(path)))
+        os.chmod(path, mode)
+
     def unlink(self, path: str | os.PathLike[str]) -> None:
         """Delete a file."""
         self.step(Operation("unlink", os.fspath(path)))
@@ -111,8 +125,8 @@ class Disk:
 class _File(io.FileIO):
     """An open file of a `Disk`."""
 
-    def __init__(self, disk: Disk, path: str, mode: str) -> None:
-        super().__init__(path, mode)
+    def __init__(self, disk: Disk, path: str, mode: str, opener: Any) -> None:
+        super().__init__(path, mode, opener=opener)
         self._disk, self._path = disk, path
 
     def write(self, data: Any) -> int:
@@ -234,6 +248,9 @@ def power_failures(before: Mapping[str, bytes], log: Sequence[Operation]) -> Ite
         elif name == "rename" and path in names:
             names[to] = names.pop(path)
             pending.append({path: None, to: names[to]})
+        elif name == "link" and path in names:
+            names[to] = names[path]
+            pending.append({to: names[to]})
         elif name == "unlink" and path in names:
             del names[path]
             pending.append({path: None})

@@ -6,6 +6,7 @@ Training is not what is tested, so the commands get models that are trained once
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -109,10 +110,19 @@ def lightgbm_model() -> str:
 
 
 def cache_outputs(folder: Path) -> None:
-    """Fit a gate whose expensive model keeps its outputs in a folder."""
+    """Fit a gate whose expensive model keeps its outputs in a folder.
+
+    Where they cannot be written, it warns, and goes on; here that is told like other errors.
+    """
     call = Call("forest", fn=BudgetForestClassifier(n_estimators=2, random_state=0),
                 folder=folder / "cache")  # fmt: skip
-    GatedClassifier(call, family="leaves", random_state=0).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "the outputs of the call are not cached")
+        try:
+            GatedClassifier(call, family="leaves", random_state=0).fit(X, Y)
+        except UserWarning as warning:
+            assert isinstance(warning.__context__, OSError)
+            raise warning.__context__ from None
 
 
 def fit_with_resume(folder: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from thrifty.csv_files import CsvFormat, find_format, read_header, to_commas
+from thrifty.csv_files import CsvFormat, find_format, read_header, read_text, to_commas
 from thrifty.errors import DataError
 
 
@@ -93,3 +95,41 @@ def test_a_file_with_commas_is_not_rewritten():
     text = 'a,b\n1,"2,5"\n'
     assert to_commas(text, CsvFormat()) is text
     assert to_commas("a;b\nx,y;2,5\n", CsvFormat(separator=";")) == 'a,b\n"x,y","2,5"\n'
+
+
+def test_a_small_file_is_read_with_commas(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("é;b\n1,5;2\n".encode("utf-16"))
+    assert read_text(path) == "é,b\n1.5,2\n"
+    (tmp_path / "t.toml").write_bytes(b"\xef\xbb\xbfa = 1")
+    assert read_text(tmp_path / "t.toml") == "a = 1"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("t.toml", b"a" * 101, "larger than 100 bytes"),
+        ("t.toml", b"\xff", "not UTF-8 text"),
+        ("t.csv", b"a;b\n" + b"x" * 140_000 + b";1\n", "field larger than field limit"),
+    ],
+)
+def test_a_small_file_that_cannot_be_read_is_named(tmp_path, name, data, words):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(DataError, match=f"{name}: .*{words}"):
+        read_text(tmp_path / name, 100 if len(data) < 200 else 200_000)
+
+
+def test_utf_16_that_breaks_after_its_start_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("thrifty.csv_files.SAMPLE", 4)
+    path = tmp_path / "t.csv"
+    path.write_bytes("a,b\n1,2\n".encode("utf-16") + b"\0" * 8191 + b"\xdc")
+    with pytest.raises(DataError, match="not UTF-16 text"):
+        read_text(path)
+
+
+def test_a_pipe_is_no_table(tmp_path):
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    for read in (find_format, read_text):
+        with pytest.raises(DataError, match=r"pipe.csv: this is not a regular file"):
+            read(path)

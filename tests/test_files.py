@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ import pytest
 from _faulty_disk import Disk, Operation, contents, inject_faults, power_failures
 
 from thrifty import files
-from thrifty.files import make_folder, write_whole
+from thrifty.files import create_whole, make_folder, write_whole
 
 CODES = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES)
 # Longer than the buffer of a file, so that parts are written before the end.
@@ -67,7 +68,101 @@ def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
     assert names(tmp_path) == [path.name]
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o666, 0o755])
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
+    path = tmp_path / "note.txt"
+    path.write_bytes(OLD)
+    path.chmod(mode)
+    write_whole(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
+    (tmp_path / "other.txt").write_bytes(b"")
+    write_whole(tmp_path / "note.txt", b"new")
+    assert (tmp_path / "note.txt").stat().st_mode == (tmp_path / "other.txt").stat().st_mode
+
+
+def test_nobody_else_can_read_the_new_contents_before_they_have_the_old_permissions(tmp_path):
+    path = tmp_path / "note.txt"
+    path.write_bytes(OLD)
+    path.chmod(0o600)
+
+    def parts():
+        (temporary,) = tmp_path.glob(".*.part")
+        yield oct(stat.S_IMODE(temporary.stat().st_mode)).encode()
+
+    write_whole(path, parts())
+    assert path.read_bytes() == b"0o600"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_that_is_replaced_keeps_its_owner_and_its_group(tmp_path):
+    path = tmp_path / "note.txt"
+    path.write_bytes(OLD)
+    os.chown(path, 65534, 65533)
+    path.chmod(0o640)
+    write_whole(path, b"new")
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (65534, 65533, 0o640)
+
+
+@pytest.mark.parametrize(("may_group", "mode"), [(True, 0o664), (False, 0o644)])
+def test_another_group_gets_no_more_than_all_others_had(tmp_path, monkeypatch, may_group, mode):
+    path = tmp_path / "note.txt"
+    path.write_bytes(OLD)
+    path.chmod(0o664)
+    found = path.stat()
+    given = []
+
+    def chown(path, owner, group):
+        given.append((owner, group))
+        if owner != -1 or not may_group:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    def another_owner(path):
+        fields = list(found)
+        fields[4:6] = 12345, 12346
+        return os.stat_result(fields) if str(path).endswith("note.txt") else found
+
+    monkeypatch.setattr(files.os, "chown", chown)
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_status", another_owner)
+        write_whole(path, b"new")
+    assert given == [(12345, 12346), (-1, 12346)]
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_a_file_is_created_once_and_for_its_owner_only(tmp_path):
+    path = tmp_path / "key"
+    assert create_whole(path, b"one")
+    assert not create_whole(path, b"two")
+    assert path.read_bytes() == b"one" and names(tmp_path) == ["key"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 # --- faults ------------------------------------------------------------------
+
+
+def test_a_file_that_is_created_is_whole_or_not_there_whatever_fails(tmp_path):
+    path = tmp_path / "key"
+    found = list(inject_faults(tmp_path, lambda: None, lambda: create_whole(path, WHOLE), CODES))
+    assert {"open", "write", "fsync", "link", "fsync folder"} <= {f.operation for f in found}
+    for fault in found:
+        assert not fault.torn
+        assert fault.left == [] or fault.operation == "unlink"
+        is_unsupported = fault.operation.endswith("folder") and fault.code == errno.EACCES
+        assert (fault.error is None) == is_unsupported
+
+
+def test_a_power_failure_leaves_a_created_file_whole_or_not_there(tmp_path):
+    path = tmp_path / "key"
+    with Disk().installed() as disk:
+        create_whole(path, WHOLE)
+    for end in range(len(disk.log)):
+        assert seen_after(disk.log[:end], path, {}) <= {None, WHOLE}
+    assert seen_after(disk.log, path, {}) == {WHOLE}
 
 
 @pytest.mark.parametrize("old", [b"", OLD])
@@ -82,7 +177,7 @@ def test_whichever_operation_fails_the_old_file_or_the_new_one_is_there(tmp_path
         )
     )
     operations = {fault.operation for fault in found}
-    assert operations == {"open", "write", "fsync", "close", "rename", "open folder",
+    assert operations == {"open", "write", "chmod", "fsync", "close", "rename", "open folder",
                           "fsync folder", "close folder"}  # fmt: skip
     for fault in found:
         assert not fault.torn and not fault.left

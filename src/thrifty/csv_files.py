@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thrifty.errors import DataError
+from thrifty.untrusted import read_file
 
 __all__ = ["CsvFormat", "find_format", "read_header", "read_text", "to_commas"]
 
@@ -22,6 +23,8 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bar
 # Characters and records at the start of a file that tell how it is written.
 SAMPLE, RECORDS = 1 << 20, 1000
 CHUNK = 1 << 20
+# Largest size of a list of prices or costs, in bytes: hundreds of thousands of lines.
+MAX_SMALL = 1 << 24
 
 COMMA_NUMBER = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
 POINT_NUMBER = re.compile(r"\s*[+-]?\d+\.\d+([eE][+-]?\d+)?\s*")
@@ -133,6 +136,8 @@ def to_commas(text: str, csv_format: CsvFormat) -> str:
 
 def _find_encoding(path: Path) -> str:
     """Return UTF-16 if the file starts with its mark, else UTF-8 or, with a warning, cp1252."""
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path}: this is not a regular file; copy it to one")
     with open(path, "rb") as file:
         if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             return "utf-16"
@@ -170,19 +175,24 @@ def _records(text: str, separator: str) -> list[list[str]]:
     return (rows[:-1] if len(rows) > 1 and len(text) == SAMPLE else rows) or [[""]]
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, max_bytes: int = MAX_SMALL) -> str:
     """Read a small file: UTF-8 or, if it is a CSV file, as people have them, with commas then.
 
     Raises
     ------
     DataError
-        If it is not text, or its cells cannot be told apart.
+        If it is not text, larger than `max_bytes`, or its cells cannot be told apart.
     """
-    if path.suffix.lower() == ".csv" and path.read_bytes().strip():
-        csv_format = find_format(path)
-        with open(path, encoding=csv_format.encoding, newline="") as file:
-            return to_commas(file.read(), csv_format)
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        data = read_file(path, max_bytes, DataError)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+    is_csv = path.suffix.lower() == ".csv" and data.strip()
+    csv_format = find_format(path) if is_csv else CsvFormat()
+    try:
+        return to_commas(data.decode(csv_format.encoding), csv_format)
     except UnicodeDecodeError:
-        raise DataError(f"{path}: not UTF-8 text; save the file as UTF-8") from None
+        encoding = "UTF-16" if csv_format.encoding == "utf-16" else "UTF-8"
+        raise DataError(f"{path}: not {encoding} text; save the file as UTF-8") from None
+    except csv.Error as error:
+        raise DataError(f"{path}: {error}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from points import MODEL, curve, point
 
 from thrifty.bundle import Predictor
 from thrifty.bundle.archive import Archive, array_entry, pack_array, pack_members
-from thrifty.errors import BundleError
+from thrifty.errors import BundleError, DataError
 from thrifty.frontier.curve_file import pack_curve, unpack_curve
 from thrifty.model import Forest, Stages
 from thrifty.model.forest.nodes import NODE, empty_nodes
@@ -48,6 +49,28 @@ def test_a_curve_is_written_and_read_back(clusters) -> None:
         assert one.actual_total == other.actual_total
         np.testing.assert_array_equal(one.bills, other.bills)
     assert (again.clusters is None) == (clusters is None)
+
+
+def test_an_interval_without_ends_is_written_and_read_back() -> None:
+    found = point(1, 0.5, bill_interval=(-math.inf, math.inf), quality_interval=(-math.inf, 1.0))
+    again, _ = unpack_curve(pack_curve(curve(found), {}))
+    assert again.points[0].bill_interval == (-math.inf, math.inf)
+    assert again.points[0].quality_interval == (-math.inf, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"ceiling": math.inf}, "a figure is not a finite number"),
+        ({"quality_interval": (math.nan, 1.0)}, "a figure is not a finite number"),
+        ({"training_bill": (1.0, math.nan)}, "a figure is not a finite number"),
+        ({"gains": np.full(20, -1e200)}, "gains must be finite"),
+        ({"bills": np.full(20, np.inf)}, "bills must be finite"),
+    ],
+)
+def test_a_curve_that_could_not_be_read_back_is_not_written(change, words) -> None:
+    with pytest.raises(DataError, match=words):
+        pack_curve(curve(point(1, 0.5, **change)), {})
 
 
 @pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.7, 0.9])
@@ -141,6 +164,7 @@ def entry_of(figures, size):
         (with_figures(lambda f: f["points"][0].update(bill_interval=[1.0])), "not two numbers"),
         (with_figures(lambda f: f["points"][0].update(quality_interval=None)), "not two numbers"),
         (with_figures(lambda f: f["points"][0].update(training_bill=[1, "x"])), "not two numbers"),
+        (with_figures(lambda f: f["points"][0].update(training_bill=[None, 1])), "not two numbers"),
         (with_figures(lambda f: f["points"][0].update(bill=10**400)), "finite number"),
         (with_figures(lambda f: f["points"][0].update(ceiling="5")), "ceiling of point 0"),
         (with_figures(lambda f: f["points"][0].update(knob=5)), "no learner, or no knob"),

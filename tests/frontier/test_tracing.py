@@ -14,6 +14,7 @@ from thrifty import (
     GreedyMiserRegressor,
     Prices,
 )
+from thrifty.bundle.file import pack
 from thrifty.errors import DataError
 from thrifty.frontier import trace
 from thrifty.frontier.curve_file import pack_curve
@@ -115,6 +116,20 @@ def test_the_same_seed_gives_the_same_curve_for_any_number_of_jobs(backend) -> N
     assert alone.learners == ("miser", "forest")
     other = trace(learners, X, LABEL, random_state=1)
     assert pack_curve(alone) != pack_curve(other)
+
+
+@pytest.mark.parametrize("how", ["resumed", "first run", "another process"])
+def test_models_keep_their_evidence(how, tmp_path) -> None:
+    learner = GreedyMiserClassifier(**SMALL)
+    alone = trace(learner, X, LABEL).points[-1].predictor()
+    if how == "another process":
+        with parallel_config("loky"):
+            found = trace({"a": learner, "b": learner}, X, LABEL, n_jobs=2)
+    else:
+        for _ in range(1 + (how == "resumed")):
+            found = trace(learner, X, LABEL, resume=tmp_path)
+    assert alone.evidence is not None
+    assert pack(found.points[-1].predictor()) == pack(alone)
 
 
 def test_a_learner_keeps_the_seed_that_it_has() -> None:

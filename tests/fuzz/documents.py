@@ -14,7 +14,7 @@ import json
 import zipfile
 from collections.abc import Mapping
 from random import Random
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -43,6 +43,28 @@ ENTRY_LIES: list[tuple[str, Any]] = [
     ("dtype", [["a", "<f8"], ["a", "<f8"]]), ("sha256", "0" * 64), ("sha256", None), ("sha256", 5),
     ("more", 1),
 ]  # fmt: skip
+
+
+class Lie(NamedTuple):
+    """What the header says wrongly about an array."""
+
+    name: str
+    part: str
+    value: Any
+
+
+class Change(NamedTuple):
+    """A change of the bytes of a file, at a share of its length."""
+
+    act: str
+    share: float
+    value: int
+
+
+class Damage(NamedTuple):
+    """The changes of a file, in order. Edits put anything anywhere, so they go by their class."""
+
+    changes: tuple[Change, ...] = ()
 
 
 class Format(Protocol):
@@ -233,19 +255,20 @@ def propose_damage(document: Any, file_format: Format, random: Random) -> Edit:
         return Edit(("zip",), SET, propose_quirk(random))
     arrays = document.get("arrays")
     if has_archive and how < 0.7 and isinstance(arrays, dict) and arrays:
-        return Edit(("lie",), SET, (random.choice(list(arrays)), *random.choice(ENTRY_LIES)))
+        return Edit(("lie",), SET, Lie(random.choice(list(arrays)), *random.choice(ENTRY_LIES)))
     act = random.choice(["flip", "flip", "cut", "insert", "double", "unsealed"])
     old = document.get("damage")
-    more = (act, random.random(), random.randrange(256))
-    return Edit(("damage",), SET, (*(old if isinstance(old, tuple) else ()), more))
+    changes = old.changes if isinstance(old, Damage) else ()
+    more = Change(act, random.random(), random.randrange(256))
+    return Edit(("damage",), SET, Damage((*changes, more)))
 
 
 def _damaged(data: bytes, damage: Any) -> bytes:
     """Return bytes with some changed; what had a seal is sealed again, unless it shall not be."""
-    if not isinstance(damage, tuple) or not data:
+    if not isinstance(damage, Damage) or not data:
         return data
     is_sealed = data.startswith(b"PK")
-    for act, share, value in damage:
+    for act, share, value in damage.changes:
         at = int(share * len(data))
         if act in ("flip", "unsealed"):
             data = data[:at] + bytes([value]) + data[at + 1 :]
@@ -255,7 +278,11 @@ def _damaged(data: bytes, damage: Any) -> bytes:
             data = data[:at] + bytes([value]) * (1 + value % 9) + data[at:]
         else:
             data = data[: at + value] + data[at:]
-    if is_sealed and len(data) > 100 and not any(act == "unsealed" for act, _, _ in damage):
+    if (
+        is_sealed
+        and len(data) > 100
+        and not any(change.act == "unsealed" for change in damage.changes)
+    ):
         return seal(data)
     return data
 
@@ -294,9 +321,8 @@ def _packed(array: Any) -> tuple[bytes, dict[str, Any]]:
 
 def _lie(entries: dict[str, Any], lie: Any) -> None:
     """Let the header say something else about one array."""
-    if isinstance(lie, tuple) and lie[0] in entries:
-        name, part, value = lie
-        entries[name] = {**entries[name], part: value}
+    if isinstance(lie, Lie) and lie.name in entries:
+        entries[lie.name] = {**entries[lie.name], lie.part: lie.value}
 
 
 def _as_text(value: Any) -> str:

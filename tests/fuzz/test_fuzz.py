@@ -13,7 +13,7 @@ import pytest
 
 from fuzz import limits
 from fuzz.__main__ import main
-from fuzz.documents import JsonFile, ModelFile, TomlFile
+from fuzz.documents import Change, Damage, JsonFile, Lie, ModelFile, TomlFile
 from fuzz.edits import DELETE, INSERT, SET, Edit, apply, apply_all, propose
 from fuzz.laws import BrokenLawError, check_predictor, check_text
 from fuzz.limits import LimitError, limited
@@ -21,7 +21,8 @@ from fuzz.lines import Lines
 from fuzz.planted import read_shelf
 from fuzz.search import Fuzzer, run_case, write_escape
 from fuzz.targets import CORPUS, TARGETS, Target, ignore
-from fuzz.values import dump_json, raw
+from fuzz.values import PLAIN, dump_json, raw
+from fuzz.zips import Quirk
 from thrifty import load
 from thrifty.bundle import Predictor
 
@@ -168,7 +169,8 @@ def test_every_target_reads_some_cases_and_refuses_others(name, tmp_path):
 
 def test_what_is_changed_after_sealing_is_refused(tmp_path):
     target = BY_NAME["model files"]
-    damaged = apply(target.documents[0], Edit(("damage",), SET, (("unsealed", 0.5, 7),)))
+    damage = Damage((Change("unsealed", 0.5, 7),))
+    damaged = apply(target.documents[0], Edit(("damage",), SET, damage))
     assert run_case(target, target.file_format.join(damaged), tmp_path)[0] == "refused"
 
 
@@ -179,6 +181,15 @@ def test_a_joined_file_answers_like_its_seed(tmp_path):
     rows = {name: [0.5, 1.0] for name in ("size", "weight", "scan", "count")}
     rows |= {"town": ["bonn", "ulm"], "grade": ["low", "high"]}
     np.testing.assert_array_equal(load(copy).predict_proba(rows), load(path).predict_proba(rows))
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_whatever_an_edit_puts_into_a_document_is_written(name):
+    target = BY_NAME[name]
+    faults = [Damage((Change("cut", 0.9, 1),)), Quirk("size", 0, 1), Lie("0/nodes", "dtype", {})]
+    for key in {*target.documents[0], "damage", "zip", "lie"}:
+        for value in [*faults, ("zip", "flip"), ((),), *PLAIN]:
+            assert isinstance(target.file_format.join({**target.documents[0], key: value}), bytes)
 
 
 def test_toml_is_written_as_it_was_read():

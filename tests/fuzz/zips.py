@@ -6,11 +6,11 @@ import struct
 import zlib
 from collections.abc import Mapping
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from thrifty.bundle.archive import seal
 
-__all__ = ["propose_quirk", "write_zip"]
+__all__ = ["Quirk", "propose_quirk", "write_zip"]
 
 DATE = 0x21  # 1980-01-01, as Thrifty writes it
 SEAL_SIZE = 64
@@ -18,9 +18,17 @@ METHODS = (0, 8, 8, 1, 12, 99)
 QUIRKS = ("method", "flags", "crc", "size", "packed", "offset", "twice", "count", "name", "tail")
 
 
+class Quirk(NamedTuple):
+    """Something that is wrong with one member of a zip."""
+
+    what: str
+    which: int
+    amount: int
+
+
 def write_zip(members: Mapping[str, bytes], quirk: Any = None) -> bytes:
-    """Return a sealed zip of stored members; a quirk is (what, which member, value)."""
-    what, which, amount = quirk if isinstance(quirk, tuple) else (None, -1, 0)
+    """Return a sealed zip of stored members, with a `Quirk` if there is one."""
+    what, which, amount = quirk if isinstance(quirk, Quirk) else (None, -1, 0)
     files = [(name.encode("utf-8", "replace"), data) for name, data in members.items()]
     if what == "twice" and files:
         files.append(files[which % len(files)])
@@ -58,9 +66,9 @@ def write_zip(members: Mapping[str, bytes], quirk: Any = None) -> bytes:
     return seal(bytes(out) + b"PK\x05\x06" + ends + b"0" * SEAL_SIZE)
 
 
-def propose_quirk(random: Random) -> tuple[str, int, int]:
+def propose_quirk(random: Random) -> Quirk:
     """Draw something to be wrong with one member of a zip."""
     amount = random.choice(
         [0, 1, 5, 64, 1000, 2**16 - 1, 2**31 - 1, 2**32 - 1, random.getrandbits(32)]
     )
-    return random.choice(QUIRKS), random.randrange(100), amount
+    return Quirk(random.choice(QUIRKS), random.randrange(100), amount)

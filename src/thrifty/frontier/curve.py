@@ -151,8 +151,8 @@ class CurvePoint:
     )
 
     def __getstate__(self) -> dict[str, Any]:
-        # What finds the evidence holds on to all models of a path.
-        return {**self.__dict__, "find_evidence": None}
+        # What finds the evidence holds on to all models of a path, and to the rows.
+        return {**self.__dict__, "model": self.predictor(), "find_evidence": None}
 
     def predictor(self) -> Predictor:
         """Return the model with its evidence, so that its walks explain themselves."""

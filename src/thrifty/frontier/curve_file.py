@@ -15,6 +15,7 @@ models once.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -33,7 +34,7 @@ from thrifty.bundle.file import (
     max_memory,
     plain_header,
 )
-from thrifty.errors import BundleError, raise_all
+from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.model.base import shared_parts
 from thrifty.untrusted import LARGEST, allowance, is_list, is_number, is_text, parse_json, shown
@@ -46,7 +47,8 @@ ARRAYS = ("bills", "gains", "neg_brier", "totals")
 REQUIRED = ("bills", "gains")
 TASKS = ("classification", "regression", "ranking")
 SINGLE = ("learner", "knob", "bill", "quality", "ceiling")
-PAIRS = ("bill_interval", "quality_interval", "training_bill")
+INTERVALS = ("bill_interval", "quality_interval")
+PAIRS = (*INTERVALS, "training_bill")
 # Where errors have costs, with the array of totals.
 TOTAL = "actual_total"
 CURVE = ("scoring", "task", "unit", "full", "level", "data", "cross_fitted")
@@ -63,6 +65,12 @@ def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes
     """Pack a curve and the settings that it was made with; equal curves give equal bytes.
 
     The chosen point is not kept.
+
+    Raises
+    ------
+    DataError
+        If a figure is not finite: it could not be read back. Only ends of intervals may be
+        infinite, as they are where there is one observation.
     """
     columns = {name: [getattr(point, name) for point in curve.points] for name in ARRAYS}
     arrays = {name: None if c[0] is None else np.stack(c) for name, c in columns.items()}
@@ -70,23 +78,32 @@ def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes
     present = {name: array for name, array in arrays.items() if array is not None}
     data = {name: pack_array(array) for name, array in present.items()}
     models = _ModelArrays()
+    # With their evidence, which is found by rows that the file does not have.
     headers = {
-        _model_name(k): dump_header(models.add(point.model)) for k, point in enumerate(curve.points)
+        _model_name(k): dump_header(models.add(point.predictor()))
+        for k, point in enumerate(curve.points)
     }
     figures = {
         "thrifty": FORMAT,
         "settings": settings,
         **{name: getattr(curve, name) for name in CURVE},
         "points": [
-            {name: getattr(point, name) for name in (*SINGLE, *PAIRS)}
+            {name: getattr(point, name) for name in (*SINGLE, "training_bill")}
+            | {name: _plain_interval(getattr(point, name)) for name in INTERVALS}
             | ({} if point.actual_total is None else {TOTAL: point.actual_total})
             for point in curve.points
         ],
         "arrays": {name: array_entry(present[name], data[name]) for name in present},
         "model_arrays": models.entries,
     }
-    # The names of a knob keep their order, in which they are shown.
-    members = {FIGURES: json.dumps(figures, indent=1, default=_scalar).encode()}
+    try:
+        # The names of a knob keep their order, in which they are shown.
+        text = json.dumps(figures, indent=1, default=_scalar, allow_nan=False)
+    except ValueError:
+        raise DataError("the curve cannot be kept: a figure is not a finite number") from None
+    problems = [*_array_problems(present, len(curve.points))]
+    raise_all(DataError, "the curve cannot be kept; a target on a smaller scale may help", problems)
+    members = {FIGURES: text.encode()}
     members |= {f"{name}.npy": data[name] for name in data}
     return pack_members({**members, **headers, **models.members})
 
@@ -189,8 +206,9 @@ def _figure_problems(figures: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(arrays, dict) and (TOTAL in point) != ("totals" in arrays):
             yield f"point {k} has a total without totals of the rows, or these without a total"
         for name in PAIRS:
+            fits_end = _is_end if name in INTERVALS else is_number
             absent = name == "training_bill" and point[name] is None
-            if not absent and not is_list(point[name], is_number, 2, 2):
+            if not absent and not is_list(point[name], fits_end, 2, 2):
                 yield f"{name} of point {k} is {shown(point[name])}, not two numbers"
     entries = {"arrays": {"sha256", "dtype", "shape"}, "model_arrays": {"dtype", "shape"}}
     for field, keys in entries.items():
@@ -253,10 +271,28 @@ def _read_models(members: Archive, count: int, entries: dict[str, Any]) -> list[
 
 def _point(model: Predictor, plain: dict[str, Any], rows: Mapping[str, NDArray[Any]]) -> CurvePoint:
     """Build a point from its model, its plain figures, and its rows of the arrays."""
-    pairs = {name: None if plain[name] is None else tuple(plain[name]) for name in PAIRS}
+    pairs = {name: _as_pair(plain[name]) for name in PAIRS}
     present = {name: rows.get(name) for name in ARRAYS}
     single = {name: plain.get(name) for name in (*SINGLE, TOTAL)}
     return CurvePoint(model=model, **single, **pairs, **present)  # type: ignore[arg-type]
+
+
+def _plain_interval(interval: tuple[float, float]) -> list[float | None]:
+    """Return an interval as JSON; an end that is infinite is null."""
+    return [None if math.isinf(end) else end for end in interval]
+
+
+def _is_end(value: Any) -> bool:
+    """Return whether a plain value is an end of an interval."""
+    return value is None or is_number(value)
+
+
+def _as_pair(plain: list[Any] | None) -> tuple[float, float] | None:
+    """Return the interval, or the pair of figures, that a file holds."""
+    if plain is None:
+        return None
+    low, high = plain
+    return -math.inf if low is None else low, math.inf if high is None else high
 
 
 def _model_name(k: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic, perf_counter
 from typing import Any
@@ -107,9 +107,7 @@ def race(
             results.append(LearnerResult(name, "no time left"))
         else:
             place = number, len(learners)
-            work = partial(
-                _run_final, name, learner, train, validation, metric, place, kept is not None
-            )
+            work = partial(_run_final, name, learner, train, validation, metric, place)
             curves.append(run_job(Job(settings[name], work), kept))
             results.append(LearnerResult(name, "ran", monotonic() - began))
     return Curve.merge(curves), tuple(results)
@@ -122,19 +120,10 @@ def _run_final(
     validation: ValidationSet | None,
     metric: Metric,
     place: tuple[int, int],
-    is_kept: bool,
 ) -> Curve:
-    """Trace a learner on all rows, and report how far it is.
-
-    A curve that is kept has the evidence of its models in them, as it is found by rows and models
-    that are not kept.
-    """
+    """Trace a learner on all rows, and report how far it is."""
     with reporting(name, *place):
-        curve = trace_learner(name, learner, train, validation, metric)
-        if not is_kept:
-            return curve
-        points = [replace(p, model=p.predictor(), find_evidence=None) for p in curve.points]
-        return replace(curve, points=tuple(points))
+        return trace_learner(name, learner, train, validation, metric)
 
 
 def _on_sample(settings: Mapping[str, Any]) -> dict[str, Any]:

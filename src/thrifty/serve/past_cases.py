@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from thrifty.errors import DataError, SourceError
 from thrifty.serve.ledger.records import CaseRow, Entry
 from thrifty.serve.runtime.one_source import answer
 from thrifty.serve.sources.rows import Feature, RowSource
-from thrifty.serve.sources.values import check_values, load_values
+from thrifty.serve.sources.values import check_values, load_json, load_values
 
 __all__ = ["ReplayedCase", "WhatIf", "what_if"]
 
@@ -127,7 +126,7 @@ def what_if(
         replayed.append(
             ReplayedCase(
                 row.header.case,
-                json.loads(ending.answer),
+                load_json(ending.answer),
                 plain_value(label),
                 ending.bill,
                 receipt.total,

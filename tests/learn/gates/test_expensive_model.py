@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -159,6 +161,49 @@ def test_probabilities_are_cached_in_a_folder(
     file.write_bytes(b"damaged")
     GatedClassifier(call, **small).fit(X, y)
     assert counting_oracle.rows == 899 and np.load(file, allow_pickle=False).shape == (300, 2)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.full((300, 2), np.nan), np.full((300, 2), 7.0), np.zeros((300, 3)), np.zeros(600, ">f8"),
+     np.zeros((300, 2), "f4")],
+)  # fmt: skip
+def test_a_cached_file_that_holds_no_probabilities_is_not_used(
+    tmp_path, named_table, counting_oracle, small, array
+) -> None:
+    X, y = named_table()
+    call = Call("the oracle", fn=counting_oracle, folder=tmp_path)
+    GatedClassifier(call, **small).fit(X, y)
+    (file,) = tmp_path.iterdir()
+    np.save(file, array)
+    GatedClassifier(call, **small).fit(X, y)
+    assert counting_oracle.rows == 600
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_before_anything_is_paid(
+    tmp_path, named_table, counting_oracle, small
+) -> None:
+    X, y = named_table()
+    (tmp_path / "file").write_bytes(b"")
+    call = Call("the oracle", fn=counting_oracle, folder=tmp_path / "file")
+    with pytest.raises(OSError, match="cannot make the folder"):
+        GatedClassifier(call, **small).fit(X, y)
+    assert counting_oracle.rows == 0
+
+
+def test_a_disk_that_is_full_does_not_end_a_fit_that_was_paid_for(
+    tmp_path, named_table, counting_oracle, small, monkeypatch
+) -> None:
+    X, y = named_table()
+
+    def full(path, data):
+        raise OSError(errno.ENOSPC, "cannot write: No space left on device", str(path))
+
+    monkeypatch.setattr("thrifty.learn.gates.expensive_model.write_whole", full)
+    call = Call("the oracle", fn=counting_oracle, folder=tmp_path)
+    with pytest.warns(UserWarning, match="not cached, and the next fit calls again.*No space"):
+        model = GatedClassifier(call, **small).fit(X, y)
+    assert counting_oracle.rows == 300 and len(model.predict(X)) == 300
 
 
 def test_the_schema_of_a_fitted_model_of_this_library_is_known(half_hard) -> None:

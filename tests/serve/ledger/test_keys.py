@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 
 import pytest
@@ -32,6 +33,29 @@ def test_a_key_file_is_created_once(tmp_path):
     key = read_key(file, create=True)
     assert len(key) == 64 and read_key(file, create=True) == key
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_key_file_that_another_process_creates_meanwhile_is_read(tmp_path, monkeypatch):
+    file = tmp_path / "key"
+
+    def slower(path, data):
+        path.write_bytes(b"o" * 40)
+        path.chmod(0o600)
+        return False
+
+    monkeypatch.setattr("thrifty.serve.ledger.keys.create_whole", slower)
+    assert read_key(file, create=True) == b"o" * 40
+
+
+def test_a_key_file_is_small_and_regular(tmp_path):
+    file = tmp_path / "key"
+    file.write_bytes(b"k" * 70_000)
+    file.chmod(0o600)
+    with pytest.raises(LedgerError, match="key file .*key: the file is larger than 65536 bytes"):
+        read_key(file)
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    with pytest.raises(LedgerError, match="not a regular file"):
+        read_key(tmp_path / "pipe")
 
 
 def test_a_key_file_that_others_can_read_is_refused(tmp_path):

@@ -35,6 +35,52 @@ def test_a_case_comes_back_from_its_row(ending):
     assert len(row) == len(CASE_COLUMNS) and read_case(row) == case
 
 
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("case_id", 5), ("item", None), ("owner", b"me"), ("epoch", -1), ("epoch", 1.5),
+     ("state", "sold"), ("state", None), ("quoted", "2"), ("quoted", -1.0),
+     ("quoted", float("inf")), ("intent_at", None), ("paid", "free"), ("delivered", b"[]"),
+     ("delivered", "\ud800"), ("settled_at", "now")],
+)  # fmt: skip
+def test_a_damaged_entry_is_refused_and_not_quoted(column, value):
+    row = list(entry_row(ENTRY))
+    row[ENTRY_COLUMNS.index(column)] = value
+    with pytest.raises(LedgerError, match=f"damaged: a purchase has no usable {column}") as caught:
+        read_entry(row)
+    assert value is None or repr(value) not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("case_id", None), ("model", 5), ("known", 7.0), ("started_at", "x"), ("ended_at", "x"),
+     ("stopped", None), ("reason", 1), ("answer", 5), ("bill", None), ("spent", -2.0),
+     ("unit", None)],
+)  # fmt: skip
+def test_a_damaged_case_is_refused(column, value):
+    row = list(case_row(CaseRow(Header("c", "s", "m", "[]"), 1.0, 2.0, ENDING)))
+    row[CASE_COLUMNS.index(column)] = value
+    with pytest.raises(LedgerError, match=f"damaged: a case has no usable {column}"):
+        read_case(row)
+
+
+def test_a_case_whose_values_were_erased_can_be_read():
+    row = list(case_row(CaseRow(Header("c", "s", "m", None), 1.0, 2.0, ENDING)))
+    row[CASE_COLUMNS.index("answer")] = None
+    assert read_case(row).ending.answer is None
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [{}, {"version": "1"}, {"key_check": "c"}, {"version": "one", "key_check": "c"},
+     {"version": "0", "key_check": "c"}, {"version": "-1", "key_check": "c"},
+     {"version": "1" * 5000, "key_check": "c"}, {"version": 1, "key_check": "c"},
+     {"version": "\u0661", "key_check": "c"}, {"version": "1", "key_check": None}],
+)  # fmt: skip
+def test_a_ledger_that_does_not_say_its_version_is_refused(meta):
+    with pytest.raises(LedgerError, match="it is damaged"):
+        check_ledger("ledger x", meta, "c")
+
+
 def test_the_last_row_of_what_is_kept_counts():
     old, new = (entry_row(Entry("x", "i", "", 0, "settled", t, t, t)) for t in (1.0, 2.0))
     found = record([], [], [old, new])

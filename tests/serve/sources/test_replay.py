@@ -47,6 +47,29 @@ def test_a_csv_file_may_be_the_source(tmp_path):
     assert fetch(source, id=8) == {"age": None, "sex": "f"}
 
 
+def test_a_csv_file_may_have_semicolons_and_decimal_commas(tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text("id;age;sex\n7;63,5;m\n")
+    assert fetch(ReplaySource.from_csv("rows", file, "id"), id=7) == {"age": 63.5, "sex": "m"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("id,age,age\n7,1,2\n", "two columns are named 'age'"),
+     ("id,age\n7," + "x" * 140_000, "field larger than field limit")],
+)  # fmt: skip
+def test_a_csv_file_that_cannot_be_used_is_refused(tmp_path, text, words):
+    (tmp_path / "rows.csv").write_text(text)
+    with pytest.raises(DataError, match=f"source 'rows': .*{words}"):
+        ReplaySource.from_csv("rows", tmp_path / "rows.csv", "id")
+
+
+def test_a_feature_without_a_column_is_refused(tmp_path):
+    (tmp_path / "rows.csv").write_text("id,age\n7,63\n")
+    with pytest.raises(DataError, match="source 'rows': the table has no column 'sex'"):
+        ReplaySource.from_csv("rows", tmp_path / "rows.csv", "id", ["age", "sex"])
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DataError, match="No such file"):
         ReplaySource.from_csv("rows", tmp_path / "missing.csv", "id")

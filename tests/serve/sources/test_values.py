@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thrifty.bundle import Schema
+from thrifty.errors import LedgerError
 from thrifty.serve.sources.values import check_values, dump_values, is_unicode, load_values
 
 SCHEMA = Schema.of({"age": [63, 41], "sex": ["m", "f"]})
@@ -51,3 +52,13 @@ PLAIN = st.one_of(st.none(), st.booleans(), st.integers(), st.text(),
 @given(values=st.dictionaries(st.one_of(st.text(), st.integers()), PLAIN))
 def test_what_was_dumped_is_loaded(values):
     assert load_values(dump_values(values)) == values
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "5", '[["age"]]', '[["age", [1]]]', '[[null, 1]]', '[["age", NaN]]', "[[1, 2]",
+     '[["age", 1, 2]]', '[["age", 1e999]]', "[" * 100 + "]" * 100],
+)  # fmt: skip
+def test_damaged_values_are_refused(text):
+    with pytest.raises(LedgerError, match="ledger"):
+        load_values(text)

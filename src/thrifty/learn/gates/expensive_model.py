@@ -9,9 +9,9 @@ table (see columns.py).
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,9 @@ from sklearn.svm import SVC, NuSVC
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from thrifty.bundle import Predictor, Schema
+from thrifty.bundle.archive import array_size, pack_array, unpack_array
 from thrifty.costs import PriceList
-from thrifty.errors import DataError
+from thrifty.errors import BundleError, DataError
 from thrifty.files import make_folder, write_whole
 from thrifty.learn._sklearn import take_rows
 from thrifty.learn.adopt.adopting import read
@@ -38,6 +39,7 @@ from thrifty.learn.folds import assign_folds
 from thrifty.learn.gates.call import Call
 from thrifty.learn.svm.classifier import CompressedSVC
 from thrifty.model import Frozen
+from thrifty.untrusted import read_file
 
 __all__ = [
     "ExpensiveModel",
@@ -145,15 +147,14 @@ def prepare_expensive(
     path = cache_path(call, train)
     proba = load_proba(path, (len(train), train.n_classes))
     if proba is None:
+        if path is not None:
+            make_folder(path.parent)  # a folder that cannot be is an error before anything is paid
         if hasattr(model, "fit") and call.folds is not None:
             proba = out_of_fold_proba(call, model, needed, train, random)
         else:
             proba = ready.predict_proba(table, train.classes)
         if path is not None:
-            make_folder(path.parent)
-            data = io.BytesIO()
-            np.save(data, proba, allow_pickle=False)
-            write_whole(path, data.getvalue())
+            _cache_proba(path, proba)
     return ExpensiveModel(ready, proba, frozen, reads)
 
 
@@ -199,16 +200,29 @@ def cache_path(call: Call, train: TrainingSet) -> Path | None:
     return call.folder / f"{name}-{digest.hexdigest()[:32]}.npy"
 
 
+def _cache_proba(path: Path, proba: Floats) -> None:
+    """Keep probabilities for the next fit; a disk that fails is no reason to lose this one."""
+    try:
+        write_whole(path, pack_array(np.asarray(proba, dtype=np.float64)))
+    except OSError as error:
+        warnings.warn(
+            f"the outputs of the call are not cached, and the next fit calls again ({error})",
+            stacklevel=2,
+        )
+
+
 def load_proba(path: Path | None, shape: tuple[int, int]) -> Floats | None:
     """Return cached probabilities; None if there are none or the file is damaged."""
     if path is None or not path.exists():
         return None
+    entry = {"dtype": "<f8", "shape": list(shape), "sha256": ""}
     try:
-        proba = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+        data = read_file(path, array_size(path.name, entry))
+        digest = hashlib.sha256(data).hexdigest()
+        proba: Floats = unpack_array(path.name, {**entry, "sha256": digest}, data)
+    except (OSError, BundleError):
         return None
-    valid = proba.shape == shape and proba.dtype == np.float64
-    return proba if valid and np.isfinite(proba).all() else None
+    return proba if ((proba >= 0) & (proba <= 1)).all() else None
 
 
 def _model_of(call: Call) -> Any:

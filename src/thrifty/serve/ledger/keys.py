@@ -9,6 +9,8 @@ import stat
 from pathlib import Path
 
 from thrifty.errors import LedgerError
+from thrifty.files import create_whole
+from thrifty.untrusted import read_file
 
 __all__ = ["KEY_VARIABLE", "KeyedHash", "read_key"]
 
@@ -16,6 +18,8 @@ KEY_VARIABLE = "THRIFTY_LEDGER_KEY"
 """Environment variable that holds the key, as text of at least 32 characters."""
 
 MIN_LENGTH = 32
+# Largest size of a key file.
+MAX_BYTES = 1 << 16
 
 
 class KeyedHash:
@@ -74,23 +78,18 @@ def read_key(file: str | os.PathLike[str] | None, create: bool = False) -> bytes
             "characters, or name a key file"
         )
     path = Path(file)
-    if create:
+    if create and not path.exists():
         try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            pass
+            create_whole(path, secrets.token_hex(MIN_LENGTH).encode())
         except OSError as error:
             raise LedgerError(f"key file {path}: cannot be created ({error.strerror})") from None
-        else:
-            with os.fdopen(handle, "w") as stream:
-                stream.write(secrets.token_hex(MIN_LENGTH))
-                stream.flush()
-                os.fsync(stream.fileno())
     try:
         mode = path.stat().st_mode
-        key = path.read_bytes().strip()
+        key = read_file(path, MAX_BYTES, LedgerError).strip()
     except OSError as error:
         raise LedgerError(f"key file {path}: cannot be read ({error.strerror})") from None
+    except LedgerError as error:
+        raise LedgerError(f"key file {path}: {error}") from None
     if stat.S_IMODE(mode) & 0o077:
         raise LedgerError(f"key file {path}: others can read it; run chmod 600 {path}")
     if len(key) < MIN_LENGTH:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, get_args
 
 from thrifty.errors import LedgerError
-from thrifty.serve.ledger.records import CaseRecord, CaseRow, Ending, Entry, Header
+from thrifty.serve.ledger.records import CaseRecord, CaseRow, Ending, Entry, Header, State
+from thrifty.untrusted import is_count, is_number, is_text
 
 __all__ = [
     "CASE_COLUMNS",
@@ -36,6 +37,50 @@ CASE_COLUMNS = (
 )  # fmt: skip
 STARTED_COLUMNS = CASE_COLUMNS[: CASE_COLUMNS.index("started_at") + 1]
 
+# Most characters of a text: values that were delivered, as JSON.
+MAX_TEXT = 2**28
+
+
+def _is_text(value: Any) -> bool:
+    return is_text(value, MAX_TEXT, controls=True)
+
+
+def _is_text_or_none(value: Any) -> bool:
+    return value is None or _is_text(value)
+
+
+def _is_amount(value: Any) -> bool:
+    return is_number(value, low=0)
+
+
+def _is_amount_or_none(value: Any) -> bool:
+    return value is None or is_number(value, low=0)
+
+
+def _is_state(value: Any) -> bool:
+    return value in get_args(State)
+
+
+def _is_number_or_none(value: Any) -> bool:
+    return value is None or is_number(value)
+
+
+# What a column may hold, in the order of the columns: SQLite itself does not look at types.
+ENTRY_FITS: tuple[Callable[[Any], bool], ...] = (
+    _is_text, _is_text, _is_text, is_count, _is_state, _is_amount, is_number, is_number,
+    _is_text_or_none, _is_amount_or_none, _is_text_or_none, _is_text_or_none, _is_number_or_none,
+)  # fmt: skip
+CASE_FITS: tuple[Callable[[Any], bool], ...] = (
+    _is_text, _is_text_or_none, _is_text, _is_text_or_none, _is_amount_or_none, _is_text_or_none,
+    is_number, _is_number_or_none, _is_text_or_none, _is_text_or_none, _is_text_or_none,
+    _is_text_or_none, _is_amount_or_none, _is_amount_or_none, _is_text_or_none,
+)  # fmt: skip
+# Of a case that has ended; its answer may have been erased.
+ENDED_FITS = (
+    *CASE_FITS[: len(STARTED_COLUMNS) + 1], _is_text, _is_text, _is_text_or_none, _is_text,
+    _is_amount, _is_amount, _is_text,
+)  # fmt: skip
+
 
 def entry_row(entry: Entry) -> tuple[Any, ...]:
     """Return an entry as a row, in the order of `ENTRY_COLUMNS`."""
@@ -47,8 +92,27 @@ def entry_row(entry: Entry) -> tuple[Any, ...]:
 
 
 def read_entry(row: Sequence[Any]) -> Entry:
-    """Return the entry that a row holds."""
+    """Return the entry that a row holds.
+
+    Raises
+    ------
+    LedgerError
+        If the row holds what no entry has.
+    """
+    _check_row("a purchase", row, ENTRY_COLUMNS, ENTRY_FITS)
     return Entry(*row)
+
+
+def _check_row(
+    what: str, row: Sequence[Any], columns: Sequence[str], fits: Sequence[Callable[[Any], bool]]
+) -> None:
+    """Refuse a row with a damaged cell; the message does not quote it, as it may be a secret."""
+    for column, value, fit in zip(columns, row, fits, strict=True):
+        if not fit(value):
+            raise LedgerError(
+                f"the ledger is damaged: {what} has no usable {column} (a {type(value).__name__}); "
+                "restore it from a copy"
+            )
 
 
 def case_row(case: CaseRow) -> tuple[Any, ...]:
@@ -71,11 +135,19 @@ def started_row(header: Header, now: float) -> tuple[Any, ...]:
 
 
 def read_case(row: Sequence[Any]) -> CaseRow:
-    """Return the case that a row holds."""
-    *header, started_at = row[: len(STARTED_COLUMNS)]
-    ended_at, *end = row[len(STARTED_COLUMNS) :]
-    ending = None if ended_at is None else Ending(*end)
-    return CaseRow(Header(*header), started_at, ended_at, ending)
+    """Return the case that a row holds.
+
+    Raises
+    ------
+    LedgerError
+        If the row holds what no case has.
+    """
+    n = len(STARTED_COLUMNS)
+    has_ended = row[n] is not None
+    _check_row("a case", row, CASE_COLUMNS, ENDED_FITS if has_ended else CASE_FITS)
+    *header, started_at = row[:n]
+    ended_at, *end = row[n:]
+    return CaseRow(Header(*header), started_at, ended_at, Ending(*end) if has_ended else None)
 
 
 def record(
@@ -110,7 +182,11 @@ def check_ledger(shown: str, meta: dict[str, str], check: str | None) -> None:
     ------
     LedgerError
     """
-    version = int(meta["version"])
+    text = meta.get("version")
+    is_version = is_text(text, 9) and text.isascii() and text.isdecimal() and text != "0"
+    if not is_version or not is_text(meta.get("key_check")):
+        raise LedgerError(f"{shown}: it is damaged: it does not say its version or its key")
+    version = int(str(text))
     if version > VERSION:
         raise LedgerError(
             f"{shown}: a newer version of Thrifty wrote it (tables {version}, this version knows "

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from thrifty.bundle.tables import Table
-from thrifty.csv_files import find_format, read_text, to_commas
+from thrifty.csv_files import read_text
 from thrifty.errors import DataError
 from thrifty.serve.sources.base import AsyncSource, NotFoundError, Query, Terms, UnsentError
 from thrifty.serve.sources.rows import Feature
 
 __all__ = ["ReplaySource"]
+
+# Largest size of a CSV file, in bytes: all of it is kept in memory.
+MAX_BYTES = 1 << 28
 
 
 class ReplaySource(AsyncSource):
@@ -74,11 +77,12 @@ class ReplaySource(AsyncSource):
             Other parameters of `Terms`.
         """
         read = Table.read(table)
-        columns = dict(zip(read.names or (), read.columns, strict=True))
-        if by not in columns:
-            raise DataError(f"source {name!r}: the table has no column {by!r}")
+        columns: dict[Feature, Any] = dict(zip(read.names or (), read.columns, strict=True))
         wanted = [c for c in columns if c != by] if features is None else list(features)
-        lists = {column: list(columns[str(column)]) for column in wanted}
+        for column in (by, *wanted):
+            if column not in columns:
+                raise DataError(f"source {name!r}: the table has no column {column!r}")
+        lists = {column: list(columns[column]) for column in wanted}
         rows = {
             key: {column: cells[i] for column, cells in lists.items()}
             for i, key in enumerate(list(columns[by]))
@@ -101,12 +105,18 @@ class ReplaySource(AsyncSource):
         """
         file = Path(path)
         try:
-            records = csv.DictReader(io.StringIO(to_commas(read_text(file), find_format(file))))
+            records = csv.DictReader(io.StringIO(read_text(file, MAX_BYTES), newline=""))
             rows = list(records)
         except OSError as error:
             raise DataError(f"source {name!r}: {path}: {error.strerror}") from None
+        except (DataError, csv.Error) as error:
+            raise DataError(f"source {name!r}: {error}") from None
+        names = records.fieldnames or ()
+        twice = sorted({column for column in names if names.count(column) > 1})
+        if twice:
+            raise DataError(f"source {name!r}: {path}: two columns are named {twice[0]!r}")
         columns: dict[str, list[Any]] = {
-            column: [row.get(column) or None for row in rows] for column in records.fieldnames or ()
+            column: [row.get(column) or None for row in rows] for column in names
         }
         for column, cells in columns.items():
             if column != by:

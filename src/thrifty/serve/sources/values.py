@@ -13,12 +13,15 @@ import numpy as np
 
 from thrifty.bundle import Schema
 from thrifty.bundle.columns import is_missing, to_number
-from thrifty.errors import DataError
+from thrifty.errors import DataError, LedgerError
 from thrifty.serve.sources.rows import Feature
+from thrifty.untrusted import is_list, parse_json
 
-__all__ = ["check_values", "dump_values", "is_unicode", "load_values"]
+__all__ = ["check_values", "dump_values", "is_unicode", "load_json", "load_values"]
 
 MAX_TEXT = 10_000
+# Largest size of what a ledger keeps as JSON, in bytes.
+MAX_JSON = 2**28
 
 
 def check_values(
@@ -84,5 +87,34 @@ def dump_values(values: Mapping[Feature, Any]) -> str:
 
 
 def load_values(text: str) -> dict[Feature, Any]:
-    """Return the values that `dump_values` wrote."""
-    return {feature: value for feature, value in json.loads(text)}
+    """Return the values that `dump_values` wrote.
+
+    Raises
+    ------
+    LedgerError
+        If the text is damaged.
+    """
+    pairs = load_json(text)
+    if not is_list(pairs, _is_pair):
+        raise LedgerError("the ledger is damaged: values are no pairs of feature and value")
+    return dict(pairs)
+
+
+def load_json(text: str) -> Any:
+    """Return what a ledger keeps as JSON.
+
+    Raises
+    ------
+    LedgerError
+        If the text is damaged.
+    """
+    return parse_json(text.encode(), max_bytes=MAX_JSON, what="the ledger", error=LedgerError)
+
+
+def _is_pair(pair: Any) -> bool:
+    """Return whether a plain value is a feature and its value."""
+    if not isinstance(pair, list) or len(pair) != 2:
+        return False
+    feature, value = pair
+    is_plain = value is None or type(value) in (bool, int, float, str)
+    return type(feature) in (int, str) and is_plain
