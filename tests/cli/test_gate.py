@@ -143,6 +143,16 @@ def test_a_server_is_called_for_the_rows_that_are_sent(run, remote, server, fram
     typed = "\n".join(f"{name}={value}" for name, value in frame.iloc[0, :4].items())
     talk = run("ask", "gated.thrifty", "--json", *call, input=typed + "\nstop\n")
     assert json.loads(talk.stdout)["prediction"] == rows["prediction"][0]
+    text = (folder / "r.html").read_text()
+    assert "the gate sends this example to the expensive model" in text
+    assert "there is no evidence of its effect" not in text
+
+
+def test_results_that_were_not_needed_are_not_missing_values(run, remote, server, folder) -> None:
+    arguments = ("--target", "ill", "-o", "r.html", "--card", "card.md", "--call", server)
+    assert run("report", "gated.thrifty", "table.csv", *arguments).exit_code == 0
+    card = (folder / "card.md").read_text()
+    assert "mostly missing" not in card and "doctor: no" not in card.split("## Results")[0]
 
 
 def test_the_rows_that_training_sent_are_counted_with_their_price(run, folder, server) -> None:
