@@ -111,7 +111,7 @@ def test_the_first_line_says_whether_the_gate_pays(run, model, folder) -> None:
     all_sent = run(*GATE, "--expensive", model, "--share", "1", "-o", "b.thrifty")
     assert all_sent.exit_code == 0
     assert all_sent.stdout.startswith(
-        "The gate does not pay: compared with sending every row it saves 0.00 CAD (0.0%)"
+        "The gate does not pay: compared with sending every row it saves CAD 0.00 (0.0%)"
     )
 
 
@@ -125,6 +125,8 @@ def remote(run, folder, server):
     result = json.loads(found.stdout)
     assert result["all_sent"]["accuracy"]["mean"] == 1.0
     assert result["all_sent"]["bill"]["mean"] == 20.0
+    again = round(result["sent"] * 48)
+    assert result["called"] == {"rows": 240 + again, "price": 9.0 * (240 + again)}
     return thrifty.load("gated.thrifty")
 
 
@@ -141,6 +143,31 @@ def test_a_server_is_called_for_the_rows_that_are_sent(run, remote, server, fram
     typed = "\n".join(f"{name}={value}" for name, value in frame.iloc[0, :4].items())
     talk = run("ask", "gated.thrifty", "--json", *call, input=typed + "\nstop\n")
     assert json.loads(talk.stdout)["prediction"] == rows["prediction"][0]
+    text = (folder / "r.html").read_text()
+    assert "the gate sends this example to the expensive model" in text
+    assert "there is no evidence of its effect" not in text
+
+
+def test_results_that_were_not_needed_are_not_missing_values(run, remote, server, folder) -> None:
+    arguments = ("--target", "ill", "-o", "r.html", "--card", "card.md", "--call", server)
+    assert run("report", "gated.thrifty", "table.csv", *arguments).exit_code == 0
+    card = (folder / "card.md").read_text()
+    assert "mostly missing" not in card and "doctor: no" not in card.split("## Results")[0]
+
+
+def test_the_rows_that_training_sent_are_counted_with_their_price(run, folder, server) -> None:
+    sent = []
+    run_call = thrifty.Call.run
+
+    def count(call, table, classes):
+        sent.append(len(table))
+        return run_call(call, table, classes)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(thrifty.Call, "run", count)
+        found = run(*GATE, "--expensive", server, "--price", "9", "-o", "gated.thrifty")
+    words = f"sent {sum(sent)} rows to the expensive model, which cost CAD {9 * sum(sent)}.00."
+    assert words in found.stdout
 
 
 def test_a_saved_gate_has_no_secrets(remote, folder) -> None:

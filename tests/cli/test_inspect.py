@@ -161,4 +161,13 @@ def test_a_pipe_is_refused(run, tmp_path) -> None:
 
 def test_costs_of_errors_are_shown(run, model, rewrite) -> None:
     rewrite(lambda header: header.update(decision={"costs": [[0, 1], [5, 0]]}))
-    assert "predicted class: [[0, 1], [5, 0]]" in run("inspect", model).stdout
+    printed = run("inspect", model).stdout
+    assert "predicted class: [[0, 1], [5, 0]]" in printed
+    assert "decision: yes from a probability of 16.7% on" in printed
+
+
+def test_a_threshold_is_not_taken_for_costs(run, model, rewrite) -> None:
+    rewrite(lambda header: header.update(decision={"costs": [[0, 0.25], [0.75, 0]]}))
+    printed = run("inspect", model).stdout
+    assert "decision: yes from a probability of 25.0% on" in printed
+    assert "costs of errors" not in printed

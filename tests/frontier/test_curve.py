@@ -133,6 +133,10 @@ def test_the_frame_has_a_row_for_each_point() -> None:
     assert frame["knob"].tolist() == ["", "name=b", ""]
 
 
+def test_a_point_is_shown_in_a_line() -> None:
+    assert repr(point(3, 0.9)) == "CurvePoint(hand: bill CAD 3.00, quality 0.9, at most CAD 3.00)"
+
+
 def test_a_curve_tells_what_it_is() -> None:
     told = repr(curve(point(0, 0.5), point(3, 0.9)))
     assert told == "Curve(2 points of hand; best accuracy 0.900 at CAD 3.00 of CAD 100.00)"

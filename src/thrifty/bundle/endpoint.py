@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import reprlib
 from collections.abc import Mapping, Sequence
 from email.message import Message
 from typing import Any
@@ -35,6 +36,7 @@ MAX_RESPONSE_BYTES = 1 << 26
 # Error messages quote at most this many labels.
 MAX_QUOTED = 5
 HIDDEN = "***"
+EXPECTED = '{"probabilities": [[...], ...], "classes": [...]} or {"labels": [...]} is expected'
 
 
 class SecretUrl(str):
@@ -219,7 +221,7 @@ def read_outputs(output: Any, rows: int, classes: NDArray[Any]) -> NDArray[np.fl
             output, labels = output["probabilities"], output.get("classes")
         else:
             keys = sorted(map(str, output))[:MAX_QUOTED]
-            raise ValueError(f"neither probabilities nor labels among {keys}")
+            raise ValueError(f"neither probabilities nor labels among {keys}; {EXPECTED}")
     elif isinstance(output, tuple) and len(output) == 2:
         output, labels = output
     values = np.asarray(output)
@@ -243,6 +245,8 @@ def _class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp
     """Return the position of each label among the classes."""
     known = {label: code for code, label in enumerate(classes.tolist())}
     values = labels.tolist()
+    if nested := [value for value in values if isinstance(value, dict | list)]:
+        raise ValueError(f"{reprlib.repr(nested[0])} is not a label; {EXPECTED}")
     unknown = [label for label in dict.fromkeys(values) if label not in known]
     if unknown:
         quoted = unknown[:MAX_QUOTED]

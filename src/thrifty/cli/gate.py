@@ -104,6 +104,9 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
         found = fit_gate(read.X, read.y, model=model, random_state=given["seed"])
     found.predictor.save(output)
     result = {"model": str(output), **_facts(found)}
+    if is_url:  # all rows, to learn from and to compare with, and once more those of the gate
+        called = sum(found.rows.values()) + round(found.sent * found.rows["test"])
+        result["called"] = {"rows": called, "price": called * (given["price"] or 0.0)}
     if as_json:
         show_json(result)
     else:
@@ -139,7 +142,7 @@ def _show(result: dict[str, Any]) -> None:
 
     unit, full = result["unit"], result["all_sent"]["bill"]["mean"]
     saving = result["saving"]["mean"]
-    amount = f"{format_mean(abs(saving))} {unit}".rstrip()
+    amount = format_mean(abs(saving), unit)
     amount += f" ({abs(saving) / full:.1%})" if full else ""
     saved = f"saves {amount} per example" if saving >= 0 else f"costs {amount} more per example"
     lost, gained = difference(result["accuracy_loss"]), difference(result["accuracy_gain"])
@@ -172,3 +175,6 @@ def _show(result: dict[str, Any]) -> None:
         "",
     ]
     show_table(columns, rows)
+    if called := result.get("called"):
+        price = f", which cost {format_mean(called['price'], unit)}" if called["price"] else ""
+        show_text(f"Training and testing sent {called['rows']} rows to the expensive model{price}.")

@@ -95,6 +95,18 @@ def _structure(prices: BoundPrices) -> dict[str, Any]:
     return found
 
 
+def _show_decision(costs: list[list[float]], classes: list[Any]) -> None:
+    """Print the costs of errors, and the threshold that follows from them or stands for itself."""
+    from thrifty.bundle import Decision
+
+    threshold = Decision(costs).threshold
+    is_bare = threshold is not None and math.isclose(costs[0][1] + costs[1][0], 1.0)
+    if not is_bare:
+        _echo(f"costs of errors, by true and predicted class: {costs}")
+    if threshold is not None:
+        _echo(f"decision: {classes[1]} from a probability of {100 * threshold:.1f}% on")
+
+
 def _show(contents: dict[str, Any]) -> None:
     """Print a summary of the contents of a model file for people."""
     from thrifty.costs.money import duration, money
@@ -107,7 +119,7 @@ def _show(contents: dict[str, Any]) -> None:
     )
     _echo(f"predicts: {'values' if classes is None else _short(classes)}")
     if "decision" in contents:
-        _echo(f"costs of errors, by true and predicted class: {contents['decision']['costs']}")
+        _show_decision(contents["decision"]["costs"], classes)
     for name, value in {"knob": contents["knob"], **(contents["provenance"] or {})}.items():
         if value is not None and name != "ranges":  # these would be a wall of numbers
             _echo(f"{name}: {_short(value)}")

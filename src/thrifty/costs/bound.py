@@ -439,10 +439,10 @@ class BoundPrices:
     @cached_property
     def _marginals(self) -> list[tuple[float, float, frozenset[int]]]:
         """Price of each feature as the first of its group, as a later one, and its group."""
-        mates = [frozenset(members.tolist()) for members in self._members]
+        groups = [frozenset(members.tolist()) for members in self._members]
         shared = self.shared.tolist()
         return [
-            (own, own, frozenset()) if g < 0 else (own + shared[g], own, mates[g])
+            (own, own, frozenset()) if g < 0 else (own + shared[g], own, groups[g])
             for own, g in zip(self.own.tolist(), self.group.tolist(), strict=True)
         ]
 

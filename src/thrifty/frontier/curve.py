@@ -150,6 +150,13 @@ class CurvePoint:
         default=None, repr=False, compare=False
     )
 
+    def __repr__(self) -> str:
+        unit = self.model.prices.unit
+        return (
+            f"CurvePoint({self.name}: bill {money(self.bill, unit)}, quality {self.quality:.4g}, "
+            f"at most {money(self.ceiling, unit)})"
+        )
+
     def __getstate__(self) -> dict[str, Any]:
         # What finds the evidence holds on to all models of a path, and to the rows.
         return {**self.__dict__, "model": self.predictor(), "find_evidence": None}

@@ -285,9 +285,13 @@ class GateWalk(RelayWalk[Walk]):
     @property
     def motive(self) -> Motive:
         """That of the current model; the gate decides whether the expensive model is asked."""
-        if self._current is not self._model.gate:
-            return super().motive
-        return Motive(self.asks, note="it decides whether the expensive model is asked")
+        model, motive = self._model, super().motive
+        if self._current is model.gate:
+            return Motive(self.asks, note="it decides whether the expensive model is asked")
+        is_sent = self._current is model.expensive and model.reads_gate
+        if is_sent and motive.kind == "plan" and not motive.note:
+            return motive._replace(note="the gate sends this example to the expensive model")
+        return motive
 
     @property
     def end(self) -> End:

@@ -15,6 +15,7 @@ import numpy as np
 
 from thrifty.bundle import Predictor
 from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.model import CallResult
 from thrifty.report.card_sections import Bullets, Grid, Pairs, card_sections
 from thrifty.report.fairness import group_facts
 from thrifty.report.page import make_environment
@@ -56,7 +57,12 @@ def card_facts(
     """
     test = sets["test"]
     metric = recorded_metric(predictor, test.task).name
-    names = [str(name) for name in predictor.schema.names]
+    schema = predictor.schema
+    names = [str(name) for name in schema.names]
+    # The result of a call is missing where the call was not needed.
+    call = getattr(predictor.model, "expensive", None)
+    results = {*schema.calls, *(call.columns.tolist() if isinstance(call, CallResult) else ())}
+    features = [names[j] for j in schema.table_order if j not in results]
     missing = {
         part: dict(zip(names, np.isnan(rows.X).mean(axis=0).tolist(), strict=True))
         for part, rows in sets.items()
@@ -67,7 +73,7 @@ def card_facts(
             "target": {part: _target(rows) for part, rows in sets.items()},
             "missing": {
                 name: {part: missing[part][name] for part in sets}
-                for name in map(str, predictor.schema.table_names)
+                for name in features
                 if any(missing[part][name] for part in sets)
             },
         },
