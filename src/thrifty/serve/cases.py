@@ -392,8 +392,9 @@ class Cases:
         progress, ending = run.progress, row.ending
         if ending is not None:
             progress.skip(json.loads(ending.skipped))
-            progress.walk.stop(ending.reason, code=ending.stopped)
-        return self._state(run, progress.receipt(0.0))
+            if not progress.walk.done:
+                progress.walk.stop(ending.reason, code=ending.stopped)
+        return self._state(run, replace(progress.receipt(0.0), recorded=True))
 
     def _state(
         self, run: CaseRun, receipt: CaseReceipt, record: CaseRecord | None = None
