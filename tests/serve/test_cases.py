@@ -271,10 +271,11 @@ def test_an_unknown_case_is_not_found(cases):
     async def lead():
         for step in (
             cases.get("x"),
-            cases.tell("x", {}),
-            cases.skip("x", []),
-            cases.stop("x"),
-            cases.back("x"),
+            cases.get("\0" * 64),
+            cases.tell("0" * 64, {}),
+            cases.skip("0" * 64, []),
+            cases.stop("0" * 64),
+            cases.back("0" * 64),
         ):
             with pytest.raises(CaseNotFoundError):
                 await step
@@ -311,6 +312,22 @@ def test_a_group_is_paid_once(ledger):
     state, paid = asyncio.run(lead())
     assert paid == [(1.0, 1.0), (7.0, 7.0), (3.0, 3.0), (10.0, 10.0)]
     assert state.receipt.spent == state.receipt.total == 21.0
+
+
+def test_a_group_whose_first_feature_is_taken_back_is_still_paid(reopen):
+    prices = {"groups": {"blood": ["chol", "fbs"]}, "shared": {"blood": 2.0}}
+    cases = reopen([each("lab", "fbs")], ["age", "chol", "thal"], chain_predictor(**prices))
+
+    async def lead():
+        handle = (await cases.create(Case("a", known={"age": 1.0}))).handle
+        paid = await cases.tell(handle, {"chol": 1.0})  # the lab delivers fbs at once
+        back = await cases.back(handle)
+        return paid, back, await cases.tell(handle, {"chol": 2.0})
+
+    paid, back, again = asyncio.run(lead())
+    assert [state.receipt.spent for state in (paid, back, again)] == [10.0, 3.0, 10.0]
+    assert asked(back) == ["chol"] and back.asks[0].price == 7.0
+    assert again.receipt.spent == again.receipt.total
 
 
 # --- restarts and other models

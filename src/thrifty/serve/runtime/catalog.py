@@ -141,6 +141,15 @@ class Catalog:
         """Return the groups that the features of an offer are in."""
         return {g for g in (self._group[j] for j in offer.indices) if g >= 0}
 
+    def paid_groups(self, offer: Offer, paid: float) -> set[int]:
+        """Return the groups whose shared price was paid with an offer.
+
+        None if only the features themselves were: then another offer has paid it, unless the
+        client has taken that one back.
+        """
+        own = fsum(self._own[j] for j in offer.indices)
+        return self.groups_of(offer) if offer.price is not None or paid > own else set()
+
     def bill(self, columns: Collection[int]) -> float:
         """Return the price of columns that are bought without a source: calls in the file."""
         return self._prices.total(columns, with_required=False)

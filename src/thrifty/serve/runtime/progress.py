@@ -142,7 +142,7 @@ class Progress:
         outcome: Any = entry.outcome if entry.item.startswith(f"{STEP_ITEM}/") else "earlier"
         results[entry.item] = Result(outcome, values=values, paid=entry.charged)
         if offer is not None and outcome not in ("known", "declined"):
-            self.account.entered |= self._catalog.groups_of(offer)
+            self.account.entered |= self._catalog.paid_groups(offer, entry.charged)
         return values
 
     # --- what to get next
