@@ -1,8 +1,11 @@
-"""A small predictor with a number, a group and a category."""
+"""A small predictor with a number, a group and a category; empty databases of both kinds."""
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +15,7 @@ import pytest
 from thrifty import GreedyMiserClassifier, Predictor, Prices
 
 sys.path.insert(0, str(Path(__file__).parent))  # random_models, postgres_server
+from postgres_server import PostgresServer, find_binaries
 
 ROWS = 300
 RNG = np.random.default_rng(3)
@@ -40,3 +44,34 @@ def table() -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def predictor() -> Predictor:
     return GreedyMiserClassifier(PRICES, n_estimators=10).fit(X, Y).predictor_
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    if find_binaries() is None:
+        if os.environ.get("CI"):
+            pytest.fail("PostgreSQL is not installed: apt-get install postgresql")
+        pytest.skip("PostgreSQL is not installed")
+    # A folder that another user may enter, too, and short enough for the name of a socket.
+    with tempfile.TemporaryDirectory(prefix="thrifty-pg-") as folder:
+        os.chmod(folder, 0o755)
+        server = PostgresServer(Path(folder) / "server", "fsync=off")
+        server.start()
+        yield server
+        server.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "ledger.db")
+    server = request.getfixturevalue("postgres")
+    from pg8000 import native
+
+    address = f"{server.folder}/.s.PGSQL.5432"
+    connection = native.Connection("thrifty", unix_sock=address, database="postgres")
+    connection.run("DROP SCHEMA public CASCADE")
+    connection.run("CREATE SCHEMA public")
+    connection.close()
+    return str(server.url())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from starlette.testclient import TestClient
 
-from thrifty.serve import FunctionSource, Runtime
+from thrifty.errors import DataError
+from thrifty.serve import FunctionSource, Ledger, Runtime
 from thrifty.web import create_app
 
 
@@ -28,10 +30,28 @@ def test_purchases_under_way_settle_before_it_ends(predictor, heart_table):
         return dict.fromkeys(query.features)
 
     source = FunctionSource("lab", slow, list(heart_table.columns))
-    runtime = Runtime(predictor, [source])
-    app = create_app(predictor, runtime=runtime)
-    with TestClient(app, base_url="http://localhost") as client:
-        client.post("/v1/cases", json={"deadline": 0.01})
-        assert bought == []
-    assert bought
-    assert runtime.open_purchases == 0
+    with Ledger.temporary() as ledger:
+        runtime = Runtime(predictor, [source], ledger)
+        app = create_app(predictor, runtime=runtime)
+        with TestClient(app, base_url="http://localhost") as client:
+            client.post("/v1/cases", json={"deadline": 0.01})
+            assert bought == []
+        assert bought
+        assert runtime.open_purchases == 0
+        assert ledger.open_purchases() == []
+
+
+def test_it_is_not_ready_without_its_ledger(predictor):
+    with Ledger.temporary() as ledger:
+        runtime = Runtime(predictor, [], ledger, asked=predictor.schema.names)
+        client = TestClient(create_app(predictor, runtime=runtime), base_url="http://localhost")
+        assert client.get("/readyz").status_code == 200
+    found = client.get("/readyz")
+    assert (found.status_code, found.json()["title"]) == (503, "The ledger cannot record purchases")
+    assert client.get("/healthz").status_code == 200
+    assert "thrifty_open_cases" not in client.get("/metrics").text
+
+
+def test_cases_without_a_ledger_are_refused(predictor):
+    with pytest.raises(DataError, match="cases wait in a ledger"):
+        create_app(predictor, runtime=Runtime(predictor, [], asked=predictor.schema.names))

@@ -23,18 +23,16 @@ def make_client(predictor, row, tmp_path):
     """Return a function that makes a client of an app whose only source has one row."""
     opened = []
 
-    def make(fetch=None, *, ledger: bool = False, **settings) -> TestClient:
+    def make(fetch=None, **settings) -> TestClient:
         source = FunctionSource("lab", fetch or (lambda query: row), list(row))
-        book = Ledger.open(tmp_path / "purchases.db") if ledger else None
-        opened.append(book)
-        runtime = Runtime(predictor, [source], book)
+        opened.append(Ledger.open(tmp_path / "purchases.db"))
+        runtime = Runtime(predictor, [source], opened[-1])
         app = create_app(predictor, "heart", Settings(**settings), runtime)
         return TestClient(app, base_url="http://localhost")
 
     yield make
-    for book in opened:
-        if book is not None:
-            book.close()
+    for ledger in opened:
+        ledger.close()
 
 
 def test_a_case_is_answered_with_a_receipt(make_client, predictor, heart_table):
@@ -59,7 +57,7 @@ def test_a_case_stays_under_its_cap(make_client):
 @pytest.mark.parametrize("how", ["id", "header"])
 def test_a_case_that_is_sent_again_buys_nothing(make_client, row, how):
     fetched = []
-    client = make_client(lambda query: fetched.append(query.features) or row, ledger=True)
+    client = make_client(lambda query: fetched.append(query.features) or row)
     body = {"id": "visit-1"} if how == "id" else {}
     headers = {} if how == "id" else {"idempotency-key": "visit-1"}
     with client:

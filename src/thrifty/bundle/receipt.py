@@ -1,18 +1,19 @@
-"""The receipt of a walk: what was bought, at what price and why, and why it ended."""
+"""The receipt of a walk: what was bought, at what price and why, where it stands, why it ended."""
 
 from __future__ import annotations
 
 import math
 import reprlib
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.bundle.reason import Reason
 from thrifty.costs.money import duration, money
 
-__all__ = ["Purchase", "Receipt", "Why", "plain_value"]
+__all__ = ["Purchase", "Receipt", "Standing", "Why", "plain_value"]
 
 Why = Literal["asked", "required", "known", "skipped"]
 
@@ -41,6 +42,27 @@ class Purchase:
     price: float
     why: Why
     reason: Reason | None = field(default=None, compare=False, repr=False)
+
+
+class Standing(NamedTuple):
+    """Where a walk stands.
+
+    Parameters
+    ----------
+    best : label or float
+        The best answer so far.
+    probability : float or None
+        Its probability; None for a model that predicts values.
+    scores : array
+        Class probabilities, or one value.
+    bill : float
+        What the values read so far cost, with the evaluations made.
+    """
+
+    best: Any
+    probability: float | None
+    scores: NDArray[np.float64]
+    bill: float
 
 
 @dataclass(frozen=True)

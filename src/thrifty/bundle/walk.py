@@ -8,14 +8,14 @@ dictionaries; names, answers, reasons and receipts are computed when they are re
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.bundle.latency import Quotes, next_round, walk_rounds
 from thrifty.bundle.reason import ENDS, Reason, explain
-from thrifty.bundle.receipt import Purchase, Receipt, Why
+from thrifty.bundle.receipt import Purchase, Receipt, Standing, Why
 from thrifty.costs.money import money
 from thrifty.errors import DataError, raise_all
 from thrifty.model.motive import Motive
@@ -23,33 +23,12 @@ from thrifty.model.motive import Motive
 if TYPE_CHECKING:
     from thrifty.bundle.predictor import Predictor
 
-__all__ = ["NamedWalk", "Standing"]
+__all__ = ["NamedWalk"]
 
 # Why a caller may stop a walk.
 STOPS = ("stopped", "cap", "budget", "deadline", "source_failed")
 # The value of a column that stands for a call of a model in the file: one call.
 CALLED = 1
-
-
-class Standing(NamedTuple):
-    """Where a walk stands.
-
-    Parameters
-    ----------
-    best : label or float
-        The best answer so far.
-    probability : float or None
-        Its probability; None for a model that predicts values.
-    scores : array
-        Class probabilities, or one value.
-    bill : float
-        What the values read so far cost, with the evaluations made.
-    """
-
-    best: Any
-    probability: float | None
-    scores: NDArray[np.float64]
-    bill: float
 
 
 class NamedWalk:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import secrets
 import weakref
 from collections import Counter, OrderedDict
@@ -11,7 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from thrifty.errors import CaseConflictError, CaseNotFoundError, DataError
+from thrifty.errors import CaseConflictError, CaseNotFoundError, DataError, LedgerError
 from thrifty.serve.interview import Question
 from thrifty.serve.ledger import Ledger
 from thrifty.serve.ledger.records import STEP_ITEM, CaseRecord, CaseRow, Entry, Header
@@ -34,6 +35,7 @@ __all__ = ["CaseState", "CaseSummary", "Cases", "TooManyCasesError"]
 
 # Seconds within which a ledger answers if it can serve.
 READY_WITHIN = 5.0
+HANDLE = re.compile("[0-9a-f]{64}")
 
 
 class TooManyCasesError(CaseConflictError):
@@ -261,9 +263,12 @@ class Cases:
 
     async def check(self) -> None:
         """Raise a `LedgerError` if the ledger cannot be read and written."""
-        async with asyncio.timeout(READY_WITHIN):
-            await self.count_open()
-            await asyncio.wrap_future(self._ledger.flush())
+        try:
+            async with asyncio.timeout(READY_WITHIN):
+                await self.count_open()
+                await asyncio.wrap_future(self._ledger.flush())
+        except TimeoutError:
+            raise LedgerError(f"the ledger has not answered within {READY_WITHIN:g} s") from None
 
     async def aclose(self) -> None:
         """Wait for the steps under way, and close the runtime, once its purchases are settled."""
@@ -336,7 +341,7 @@ class Cases:
             is_over = run.progress.walk.done or _has_ended(record.row)
             if is_over and found:
                 raise CaseConflictError("the case has ended; go back, or start another one")
-            if is_over and not retry:
+            if is_over and record.row.ending is not None and not retry:
                 return self._view(record)
             entries = self._draft(record, found)
             if found:
@@ -365,14 +370,16 @@ class Cases:
     # --- where a case stands
 
     async def _find(self, handle: str) -> CaseRecord:
+        if not HANDLE.fullmatch(handle):
+            raise CaseNotFoundError("a case goes by 64 hexadecimal digits; this is none")
         record = await asyncio.wrap_future(self._ledger.find(Header(handle), 0.0))
         row = record.row
         if row is None:
-            raise CaseNotFoundError(f"case {handle[:12]!r}...: there is none in this ledger")
+            raise CaseNotFoundError(f"the ledger has no case {handle[:8]}...")
         if row.ending is not None and row.ending.answer is None:
-            raise CaseNotFoundError(f"case {handle[:12]!r}...: its values were erased")
+            raise CaseNotFoundError(f"the values of the case {handle[:8]}... were erased")
         if row.ending is not None and row.header.model != self.runtime.model:
-            raise CaseConflictError(f"case {handle[:12]!r}...: another model has answered it")
+            raise CaseConflictError(f"another model has answered the case {handle[:8]}...")
         return record
 
     def _run(self, row: CaseRow, deadline: float | None = None) -> CaseRun:
@@ -392,8 +399,9 @@ class Cases:
         progress, ending = run.progress, row.ending
         if ending is not None:
             progress.skip(json.loads(ending.skipped))
-            progress.walk.stop(ending.reason, code=ending.stopped)
-        return self._state(run, progress.receipt(0.0))
+            if not progress.walk.done:
+                progress.walk.stop(ending.reason, code=ending.stopped)
+        return self._state(run, replace(progress.receipt(0.0), recorded=True))
 
     def _state(
         self, run: CaseRun, receipt: CaseReceipt, record: CaseRecord | None = None

@@ -11,6 +11,7 @@ from thrifty.bundle import Predictor
 from thrifty.bundle.receipt import plain_value
 from thrifty.errors import DataError, SourceError
 from thrifty.serve.ledger.records import CaseRow, Entry
+from thrifty.serve.runtime.catalog import client_item
 from thrifty.serve.runtime.one_source import answer
 from thrifty.serve.sources.rows import Feature, RowSource
 from thrifty.serve.sources.values import check_values, load_json, load_values
@@ -86,7 +87,8 @@ def what_if(
 ) -> WhatIf:
     """Replay past cases on another model, with the values that they had.
 
-    Nothing is bought. Values that were known before a case began are free again. The comparison
+    Nothing is bought. Values that were known already are free again, and what a client could not
+    deliver is missing again. The comparison
     is of cases for which all values are there that the other model asks for: a model that asks for
     other features than those that were bought leaves few.
 
@@ -106,13 +108,15 @@ def what_if(
         if ending is None or ending.answer is None or row.header.known is None:
             n_without += 1
             continue
-        bought: dict[Feature, Any] = {}
+        free, bought = load_values(row.header.known), dict[Feature, Any]()
         for entry in entries:
             if entry.values is not None:
-                bought |= load_values(entry.values)
+                (free if entry.outcome == "known" else bought).update(load_values(entry.values))
+            elif entry.outcome == "declined":  # missing, and free
+                free |= {f: None for f in schema.names if client_item(f) == entry.item}
         known, values = (
             check_values(schema, {f: x for f, x in found.items() if f in schema.names})[0]
-            for found in (load_values(row.header.known), bought)
+            for found in (free, bought)
         )
         try:
             label, receipt = answer(predictor, RowSource(values), known, cap)

@@ -82,7 +82,8 @@ def problem_of(error: ThriftyError) -> ProblemError:
         ((status, title) for kind, status, title in STATUS if isinstance(error, kind)),
         (500, "Thrifty failed"),
     )
-    return ProblemError(status, title, str(error))
+    headers = {"retry-after": "1"} if status == 503 else None
+    return ProblemError(status, title, str(error), headers)
 
 
 def problem_response(problem: ProblemError) -> Response:

@@ -51,6 +51,9 @@ Value = str | float | int | bool | None
 
 Label = str | int | float | bool
 
+# No table has so many columns, and Python reads no number of thousands of digits.
+MAX_DIGITS = 10
+
 T = TypeVar("T")
 V = TypeVar("V")
 
@@ -342,7 +345,10 @@ def by_feature(predictor: Predictor, values: dict[str, V]) -> dict[str | int, V]
     """Return values by feature: in a table without names, features go by their index."""
     if predictor.schema.named:
         return values  # type: ignore[return-value]
-    return {int(name) if name.isdecimal() else name: value for name, value in values.items()}
+    return {
+        int(name) if name.isdecimal() and len(name) < MAX_DIGITS else name: value
+        for name, value in values.items()
+    }
 
 
 def standing_of(walk: NamedWalk, predictor: Predictor) -> Standing:

@@ -6,14 +6,17 @@ import asyncio
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_models import MAKERS, D, draw_predictor
 
-from thrifty.errors import DataError
+from thrifty.errors import CaseConflictError, DataError
 from thrifty.serve import (
     AsyncSource,
     Case,
+    Cases,
+    Ledger,
     NotFoundError,
     RefusedError,
     Runtime,
@@ -132,6 +135,65 @@ def test_what_is_spent_never_exceeds_the_cap(kind, seed, share, evaluation, fail
             items = [item for item in paid if item.split("/")[0] == vendor.terms.name]
             assert sum(paid[item] for item in items) >= n * vendor.terms.price
     assert receipt.spent >= sum(paid.values()) - 1e-9
+
+
+@pytest.fixture(scope="module")
+def ledger():
+    with Ledger.temporary() as opened:
+        yield opened
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    kind=st.sampled_from([*sorted(MAKERS), "call"]),
+    seed=st.integers(0, 10**6),
+    share=st.floats(0, 1.5),
+    evaluation=st.sampled_from([0.0, 0.1, 1.0, 7.0]),
+    failing=st.sampled_from([0.0, 0.4]),
+    requires=st.sampled_from([{}, {3: [4]}, {0: [1], 3: [0]}]),
+)
+def test_sources_and_clients_together_never_exceed_the_cap(
+    ledger, kind, seed, share, evaluation, failing, requires
+):
+    rng = np.random.default_rng(seed)
+    predictor = draw_predictor(kind, rng, evaluation, requires=requires)
+    vendors, row = draw_vendors(predictor, rng, failing)
+    asked = vendors.pop(int(rng.integers(len(vendors)))).terms.features
+    cap = share * predictor.ceiling
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of prices that differ
+        cases = Cases(Runtime(predictor, vendors, ledger, asked=asked))
+
+    async def step(state):
+        questions = [question.feature for question in state.asks]
+        feature = rng.choice(list(row) if rng.random() < 0.2 or not questions else questions)
+        feature = feature.item()
+        take = [
+            lambda: cases.tell(state.handle, {feature: row[feature]}),
+            lambda: cases.tell(state.handle, dict(row)),
+            lambda: cases.know(state.handle, {feature: row[feature]}),
+            lambda: cases.skip(state.handle, [feature]),
+            lambda: cases.back(state.handle),
+            lambda: cases.tell(state.handle, {}),
+        ]
+        return await take[rng.choice(6, p=[0.4, 0.1, 0.15, 0.15, 0.15, 0.05])]()
+
+    async def lead():
+        try:
+            states = [await cases.create(Case(cap=cap))]
+        except DataError as error:
+            assert "raise it to" in str(error)
+            return []
+        for _ in range(12):
+            try:
+                states.append(await step(states[-1]))
+            except CaseConflictError:  # refused: too dear, ended, or answered already
+                states.append(await cases.get(states[-1].handle))
+        return states
+
+    states = asyncio.run(lead())
+    assert all(state.receipt.spent <= cap for state in states)
+    assert all(n == 1 for vendor in vendors for n in vendor.charged.values())
 
 
 @settings(max_examples=60)

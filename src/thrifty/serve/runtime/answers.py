@@ -89,7 +89,7 @@ def price_answers(
     found: list[Answer] = []
     problems = []
     for feature in [*values, *answers.declined]:
-        item = catalog.of_client(feature).item
+        item = catalog.of_client[feature].item
         old = record.entries.get(item)
         if old is not None and feature in values and _is_erased(old):  # it is told once more
             found.append((item, old.charged, old.outcome or "", _dump(values, feature)))
@@ -100,7 +100,7 @@ def price_answers(
         elif fault:
             problems.append(fault)
     raise_all(CaseConflictError, "values", problems)
-    told = [catalog.of_client(feature) for feature in new if feature in answers.told]
+    told = [catalog.of_client[feature] for feature in new if feature in answers.told]
     quotes = dict(zip(told, catalog.quote(told, account.entered), strict=True))
     quoted = {offer.item: quote for offer, quote in quotes.items()}
     if not account.allows(progress.walk, new, quoted):
@@ -112,7 +112,7 @@ def price_answers(
         )
     found += [(o.item, q, "delivered", _dump(values, o.features[0])) for o, q in quotes.items()]
     for feature in new:
-        item = catalog.of_client(feature).item
+        item = catalog.of_client[feature].item
         if feature in answers.known:
             found.append((item, 0.0, "known", _dump(values, feature)))
         elif feature not in answers.told:

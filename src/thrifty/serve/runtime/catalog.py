@@ -16,7 +16,7 @@ from thrifty.serve.sources.base import AsyncSource
 from thrifty.serve.sources.client import CLIENT, ClientSource
 from thrifty.serve.sources.rows import Feature
 
-__all__ = ["Catalog", "Offer"]
+__all__ = ["Catalog", "Offer", "client_item"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,9 @@ class Catalog:
     by_feature : dict of feature to Offer
         Where to get each feature.
     by_item : dict of str to Offer
-        All that a ledger may hold. The client may answer any feature, asked for or not.
+        What sources offer.
+    of_client : dict of feature to Offer
+        Every feature as the client delivers it.
     max_age : float
         The oldest value that any source lets a case reuse, in seconds.
 
@@ -102,16 +104,17 @@ class Catalog:
         self.max_age = max((source.terms.max_age for source in sources), default=0.0)
         names = [name for j, name in enumerate(schema.names) if j not in schema.calls]
         client = ClientSource(names)
-        self._client = {
-            name: Offer(_item(CLIENT, name), client, (name,), (schema.index(name),), None)
+        # A client may answer any feature, asked for or not.
+        self.of_client: dict[Feature, Offer] = {
+            name: Offer(client_item(name), client, (name,), (schema.index(name),), None)
             for name in names
         }
-        self.by_item |= {offer.item: offer for offer in self._client.values()}
-        self.by_feature |= {feature: self._client[feature] for feature in asked}
+        self._client_items = {offer.item: offer for offer in self.of_client.values()}
+        self.by_feature |= {feature: self.of_client[feature] for feature in asked}
 
-    def of_client(self, feature: Feature) -> Offer:
-        """Return a feature as the client delivers it."""
-        return self._client[feature]
+    def offer(self, item: str) -> Offer | None:
+        """Return what a ledger calls by this name; None if there is no such thing any more."""
+        return self.by_item.get(item) or self._client_items.get(item)
 
     def quote(self, offers: Sequence[Offer], entered: Collection[int]) -> list[float]:
         """Return what offers of one source cost, one after the other.
@@ -138,6 +141,15 @@ class Catalog:
         """Return the groups that the features of an offer are in."""
         return {g for g in (self._group[j] for j in offer.indices) if g >= 0}
 
+    def paid_groups(self, offer: Offer, paid: float) -> set[int]:
+        """Return the groups whose shared price was paid with an offer.
+
+        None if only the features themselves were: then another offer has paid it, unless the
+        client has taken that one back.
+        """
+        own = fsum(self._own[j] for j in offer.indices)
+        return self.groups_of(offer) if offer.price is not None or paid > own else set()
+
     def bill(self, columns: Collection[int]) -> float:
         """Return the price of columns that are bought without a source: calls in the file."""
         return self._prices.total(columns, with_required=False)
@@ -154,6 +166,11 @@ class Catalog:
                     UserWarning,
                     stacklevel=4,
                 )
+
+
+def client_item(feature: Feature) -> str:
+    """Return how a ledger calls the client's answer for a feature."""
+    return _item(CLIENT, feature)
 
 
 def _item(source: str, feature: Feature) -> str:

@@ -69,8 +69,8 @@ class Progress:
             values = self.take(entry)
             if entry.outcome == "known":
                 free |= values
-            elif entry.outcome == "declined":
-                declined += [self._catalog.by_item[item].features[0]]
+            elif entry.outcome == "declined" and (offer := self._catalog.offer(item)) is not None:
+                declined += offer.features
             else:
                 self._early |= values
         self.walk = NamedWalk(
@@ -95,7 +95,7 @@ class Progress:
         case, now = self._case, time.time()
         found: dict[Feature, Any] = {}
         for item, entry in record.kept.items():
-            offer = self._catalog.by_item.get(item)
+            offer = self._catalog.offer(item)
             if offer is None or entry.values is None or item in record.entries:
                 continue
             age = now - (entry.settled_at or 0.0)
@@ -126,7 +126,7 @@ class Progress:
 
     def take(self, entry: Entry) -> dict[Feature, Any]:
         """Note how an item ended that this run did not buy; return its values."""
-        offer = self._catalog.by_item.get(entry.item)
+        offer = self._catalog.offer(entry.item)
         results = self.results
         if entry.state == "assumed" and (offer is None or not offer.source.terms.idempotent):
             results[entry.item] = Result("assumed", "assumed", paid=entry.charged)
@@ -142,7 +142,7 @@ class Progress:
         outcome: Any = entry.outcome if entry.item.startswith(f"{STEP_ITEM}/") else "earlier"
         results[entry.item] = Result(outcome, values=values, paid=entry.charged)
         if offer is not None and outcome not in ("known", "declined"):
-            self.account.entered |= self._catalog.groups_of(offer)
+            self.account.entered |= self._catalog.paid_groups(offer, entry.charged)
         return values
 
     # --- what to get next
@@ -294,7 +294,7 @@ class Progress:
             for item, features in self._kept.items()
         ]
         for item, result in self.results.items():
-            offer = self._catalog.by_item.get(item)
+            offer = self._catalog.offer(item)
             features = tuple(result.values) if offer is None else offer.features
             charges.append(
                 Charge(
