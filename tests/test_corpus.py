@@ -98,6 +98,17 @@ def test_an_old_online_gate_has_its_weights(name):
     np.testing.assert_allclose(gate.weights, expected["weights"], rtol=1e-12)
 
 
+def test_an_old_online_gate_awaits_its_labels():
+    experts = [lambda x: "no", lambda x: "yes" if x["x"] > 3 else "no", lambda x: ASK]
+    gate, expected = OnlineGate.load(CORPUS / "gate_many.json", experts), EXPECTED["gate_many"]
+    for figure in ("rounds", "asked", "explored", "answered", "expired", "waits"):
+        assert getattr(gate, figure) == expected[figure]
+    np.testing.assert_allclose(gate.weights, expected["weights"], rtol=1e-12)
+    assert list(gate.open_keys) == expected["keys"]
+    estimates = gate.feedback("yes", expected["keys"][1])
+    np.testing.assert_allclose(estimates, expected["estimates"], rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", ADOPTED)
 def test_an_old_model_of_another_library_answers_as_it_did(name):
     answers_as_expected(adopt(CORPUS / name), EXPECTED[Path(name).stem])

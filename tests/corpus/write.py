@@ -325,6 +325,28 @@ def write_gates(expected: dict[str, Any]) -> None:
         }
 
 
+def write_awaiting_gate(expected: dict[str, Any]) -> None:
+    """Write the state of an online gate that awaits several labels."""
+    path = HERE / "gate_many.json"
+    if path.exists():
+        return
+    experts = [lambda x: "no", lambda x: "yes" if x["x"] > 3 else "no", lambda x: ASK]
+    gate = OnlineGate(experts, 0.3, 60, 2, ["no", "yes"], random_state=2, clock=lambda: 1e9)
+    for t in range(50):
+        gate.decide({"x": t % 7}, f"case {t}")
+        if len(gate.open_keys) > 4:
+            gate.feedback("yes" if t % 3 else "no", gate.open_keys[t % 4])
+    gate.drop(gate.open_keys[0])
+    gate.save(path)
+    names = ("rounds", "asked", "explored", "answered", "expired", "waits")
+    expected["gate_many"] = {
+        **{name: getattr(gate, name) for name in names},
+        "weights": gate.weights.tolist(),
+        "keys": list(gate.open_keys),
+        "estimates": gate.feedback("yes", gate.open_keys[1]).tolist(),
+    }
+
+
 def write_resume(expected: dict[str, Any]) -> None:
     """Write a resume folder: a manifest, and the curves of two learners."""
     folder = HERE / "resume"
@@ -456,7 +478,14 @@ def main(names: list[str]) -> None:
     before = json.dumps(expected, sort_keys=True)
     write_models([name for name in MODELS if not names or name in names], expected)
     if not names:
-        for write in (write_points, write_gates, write_resume, write_adopted, write_texts):
+        for write in (
+            write_points,
+            write_gates,
+            write_awaiting_gate,
+            write_resume,
+            write_adopted,
+            write_texts,
+        ):
             write(expected)
     if json.dumps(expected, sort_keys=True) != before:
         EXPECTED.write_text(json.dumps(expected, sort_keys=True) + "\n")

@@ -154,7 +154,8 @@ def run_gate(gate: OnlineGate) -> None:
     try:
         for t in range(6):
             if gate.waits or gate.decide({"x": t}).asks:
-                gate.feedback("no" if t % 2 else "yes")
+                gate.feedback("no" if t % 2 else "yes", gate.open_keys[-1])
+        gate.expire(0.0)
     except ThriftyError:
         pass  # its labels may be others than those of the experts
     weights = gate.weights

@@ -6,7 +6,8 @@ people. `what_if` (past_cases.py) replays past cases on another model, a `Shadow
 that are served. `answer` is the small version
 with one source.
 `Interview` (interview.py) does the same with a person as the source. `OnlineGate`
-(online_gate.py) learns while it serves which local model to trust and when to ask a remote one.
+(online_gate.py) learns while it serves which local model to trust and when to ask a remote one;
+`LedgerGate` (ledger_gate.py) is one that several processes use.
 `Pacer` (pacer.py) holds the mean bill at the budget while the data drift, within ceilings
 (ceilings.py); `Pacing` has a runtime do so with several operating points. `connect` (calls.py)
 lets a gate call an expensive model that is not part of its file.
@@ -19,6 +20,7 @@ from thrifty.serve.cases import Cases, CaseState, CaseSummary, TooManyCasesError
 from thrifty.serve.experts import ASK
 from thrifty.serve.interview import Interview, Question
 from thrifty.serve.ledger import Ledger
+from thrifty.serve.ledger_gate import LedgerGate
 from thrifty.serve.online_gate import Decision, OnlineGate
 from thrifty.serve.pacer import OperatingPoint, Pacer, Ticket
 from thrifty.serve.past_cases import ReplayedCase, WhatIf, what_if
@@ -62,6 +64,7 @@ __all__ = [
     "HttpSource",
     "Interview",
     "Ledger",
+    "LedgerGate",
     "NotFoundError",
     "OnlineGate",
     "OperatingPoint",
