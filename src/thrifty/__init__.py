@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thrifty.bundle import Predictor, describe, load
+    from thrifty.bundle import OperatingPoints, Predictor, describe, load, load_points
     from thrifty.costs import Prices
     from thrifty.errors import (
         BudgetError,
@@ -115,6 +115,7 @@ __all__ = [
     "LinearFamily",
     "MarginNeighborsClassifier",
     "OnlineGate",
+    "OperatingPoints",
     "Pipeline",
     "Point",
     "PolicyClassifier",
@@ -139,6 +140,7 @@ __all__ = [
     "compare",
     "describe",
     "load",
+    "load_points",
     "progress",
     "short_circuit",
     "threads",
@@ -178,6 +180,7 @@ _HOMES = {
     "LinearFamily": "thrifty.learn",
     "MarginNeighborsClassifier": "thrifty.learn",
     "OnlineGate": "thrifty.serve",
+    "OperatingPoints": "thrifty.bundle",
     "Pipeline": "thrifty.learn.pipeline",
     "Point": "thrifty.learn",
     "PolicyClassifier": "thrifty.learn",
@@ -202,6 +205,7 @@ _HOMES = {
     "compare": "thrifty.frontier",
     "describe": "thrifty.bundle",
     "load": "thrifty.bundle",
+    "load_points": "thrifty.bundle",
     "progress": "thrifty.frontier",
     "short_circuit": "thrifty.learn.short_circuit",
     "threads": "thrifty.kernels.threads",

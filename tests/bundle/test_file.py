@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from thrifty.bundle import Column, Schema, describe, load, save
-from thrifty.bundle.file import FORMAT, audit_header, read_header
+from thrifty.bundle.file import FORMAT, POINTS_FORMAT, audit_header, read_header
 from thrifty.costs import Prices
 from thrifty.errors import BundleError, DataError
 
@@ -260,8 +260,8 @@ def test_a_header_needs_all_its_parts(part):
 
 
 def test_a_newer_format_is_refused_with_the_release_it_needs():
-    newer = {"thrifty": FORMAT + 1, "needs": "3.7", "whatever": 1}
-    with pytest.raises(BundleError, match=r"reads up to 1: it needs Thrifty 3\.7 or newer"):
+    newer = {"thrifty": POINTS_FORMAT + 1, "needs": "3.7", "whatever": 1}
+    with pytest.raises(BundleError, match=r"reads up to 2: it needs Thrifty 3\.7 or newer"):
         audit_header(newer)
     for unsafe in (None, "\x1b[31m", "3.7; rm", "9" * 50):
         with pytest.raises(BundleError, match="it needs a newer Thrifty$"):

@@ -11,7 +11,14 @@ import zipfile
 import numpy as np
 import pytest
 
-from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, LadderClassifier, Prices
+from thrifty import (
+    GreedyMiserClassifier,
+    GreedyMiserRegressor,
+    LadderClassifier,
+    Prices,
+    load,
+    load_points,
+)
 from thrifty.bundle.archive import pack_members
 
 
@@ -89,6 +96,18 @@ def test_a_summary_is_short_and_json_has_the_arrays(run, folder, frame) -> None:
     assert len(arrays) > 5 and not any(name in printed for name in arrays)
 
 
+def test_operating_points_are_listed(run, model) -> None:
+    found = json.loads(run("inspect", model, "--json").stdout)
+    points = load_points(model)
+    assert (found["format"], found["metric"]) == (2, "accuracy")
+    assert [point["bill"] for point in found["points"]] == list(points.bills)
+    assert [point["default"] for point in found["points"]].index(True) == points.default
+    printed = run("inspect", model).stdout
+    assert f"operating points: {len(points)}, on validation rows" in printed
+    assert re.search(r"mean bill +accuracy +kind", printed)
+    assert sum(line.rstrip().endswith(" default") for line in printed.splitlines()) == 1
+
+
 def test_a_call_is_marked_and_long_lists_are_cut(run, model, folder, frame) -> None:
     gate = ("gate", "table.csv", "--target", "ill", "--family", "leaves", "--price", "9")
     assert run(*gate, "--expensive", model, "--name", "doctor", "-o", "g.thrifty").exit_code == 0
@@ -104,6 +123,7 @@ def rewrite(model):
     """Rewrite the header of the model file, with hashes and seal that fit."""
 
     def rewrite(change) -> None:
+        load(model).save(model)  # its default point alone
         with zipfile.ZipFile(io.BytesIO(model.read_bytes())) as zipped:
             members = {name: zipped.read(name) for name in zipped.namelist()}
         header = json.loads(members["header.json"])

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, load
+from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, load, load_points
 
 
 def test_predictions_are_those_of_the_model(run, model, frame) -> None:
@@ -171,3 +171,20 @@ def test_a_device_is_written_to_and_not_replaced(run, model) -> None:
     assert result.exit_code == 1
     assert result.stderr == "Error: cannot write: No space left on device: /dev/full\n"
     assert not os.path.isfile("/dev/full")
+
+
+def test_a_budget_chooses_another_point_of_the_file(run, model) -> None:
+    points = load_points(model)
+    free = json.loads(run("predict", model, "table.csv", "--budget", 0, "--json").stdout)
+    assert points.bills[0] == free["mean_bill"] == 0
+    most = run("predict", model, "table.csv", "--budget", 1000, "--json")
+    assert json.loads(most.stdout)["mean_bill"] > 0
+
+
+def test_a_budget_below_the_only_point_is_refused(run, model) -> None:
+    points = load_points(model)
+    dear = points.predictors[-1]
+    dear.replace(provenance={"held_out": {"bill": 5.0, "quality": 0.9}}).save(model)
+    result = run("predict", model, "table.csv", "--budget", 1)
+    assert result.exit_code == 4
+    assert "the cheapest one costs CAD 5.00" in result.stderr

@@ -14,8 +14,10 @@ from contextlib import contextmanager
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
-from thrifty import GreedyMiserClassifier
+from thrifty import BudgetClassifier, GreedyMiserClassifier
+from thrifty.cli import main
 from thrifty.data import heart
 from thrifty.serve import Ledger
 
@@ -114,3 +116,49 @@ def test_a_token_is_read_from_a_file_and_never_shown(run, served, refused):
 def test_a_ledger_without_sources_is_refused(run, served, refused):
     result = run("serve", served / "heart.thrifty", "--ledger", "x.db")
     refused(result, "nothing is bought", code=2)
+
+
+# --- several operating points
+
+
+@pytest.fixture(scope="module")
+def paced(served):
+    """A file of several points next to the other model."""
+    table = heart()
+    learner = GreedyMiserClassifier(n_estimators=10)
+    model = BudgetClassifier(table.prices, 20, learners=[learner], random_state=0)
+    model.fit(table.X, table.y).save(served / "points.thrifty")
+    return served
+
+
+def test_cases_are_paced_and_shadowed(paced):
+    (paced / "heart.thrifty").rename(paced / "single.thrifty")
+    (paced / "points.thrifty").rename(paced / "heart.thrifty")
+    try:
+        options = ("--budget", "10", "--per-day", "500", "--shadow", "single.thrifty")
+        with serving(paced, "--sources", "sources.toml", *options) as url:
+            for k in range(30):
+                status, _ = post(f"{url}/v1/cases", {"context": {"patient": f"p{k}"}})
+                assert status == 200
+            with urllib.request.urlopen(f"{url}/metrics", timeout=30) as response:
+                text = response.read().decode()
+    finally:
+        (paced / "heart.thrifty").rename(paced / "points.thrifty")
+        (paced / "single.thrifty").rename(paced / "heart.thrifty")
+    assert "thrifty_budget 10\n" in text and 'thrifty_ceiling{window="day"} 500\n' in text
+    found = dict(line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#")
+    settled, spent = found["thrifty_paced_settled_total"], found["thrifty_paced_spent_total"]
+    assert settled == "30" and 100 < float(spent) <= 500
+    assert 'thrifty_shadow_cases_total{outcome="agreed"}' in found
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--budget", "10"], "one operating point, so there is nothing to choose from; save it"),
+        (["--per-day", "10"], "--per-minute and --per-day need --budget"),
+    ],
+)
+def test_a_budget_needs_several_points(served, options, words):
+    result = CliRunner().invoke(main, ["serve", str(served / "heart.thrifty"), *options])
+    assert result.exit_code in (2, 3) and words in result.stderr

@@ -19,7 +19,7 @@ REFUSED = HERE / "refused"
 EXPECTED = REFUSED / "expected.json"
 sys.path.insert(0, str(HERE.parent))  # for the fuzzer's documents
 
-from fuzz.documents import CurveFile, GateFile, ModelFile, members_of  # noqa: E402
+from fuzz.documents import CurveFile, GateFile, ModelFile, PointsFile, members_of  # noqa: E402
 from fuzz.edits import DELETE, INSERT, SET, Edit, apply_all  # noqa: E402
 from fuzz.values import raw  # noqa: E402
 
@@ -121,6 +121,23 @@ def models() -> Iterator[Refused]:
     yield changed("link", "link", Edit((*header, "model", "link"), SET, "eval"), base=stump)
 
 
+def points() -> Iterator[Refused]:
+    """Yield files of several operating points."""
+    document = PointsFile().split((HERE / "points.thrifty").read_bytes())
+
+    def changed(name: str, says: str, *edits: Edit) -> Refused:
+        data = pack_members(members_of(PointsFile().join(apply_all(document, edits))))
+        return f"points_{name}.thrifty", data, "points", "BundleError", says
+
+    header = ("header",)
+    yield changed("default", "the default", Edit((*header, "default"), SET, 4))
+    yield changed("bill", "bill of point 1", Edit((*header, "points", 1, "bill"), SET, -1.0))
+    yield changed("part", "'code'", Edit((*header, "points", 1, "code"), INSERT, "import os"))
+    yield changed("none", "list of 1", Edit((*header, "points"), SET, []))
+    yield changed("digest", "not list", Edit((*header, "points", 1, "arrays"), INSERT, {"a": "0"}))
+    yield changed("width", "columns", Edit((*header, "points", 3, "model", "n_features"), SET, 4))
+
+
 def gates() -> Iterator[Refused]:
     """Yield states of online gates."""
     document = GateFile().split((HERE / "gate_open.json").read_bytes())
@@ -220,7 +237,7 @@ def texts() -> Iterator[Refused]:
         yield name, data, "table", "DataError", says
 
 
-SETS: list[Callable[[], Iterator[Refused]]] = [models, gates, resumed, adopted, texts]
+SETS: list[Callable[[], Iterator[Refused]]] = [models, points, gates, resumed, adopted, texts]
 
 
 def main(_: list[str]) -> None:

@@ -30,7 +30,7 @@ from thrifty import (
     OnlineGate,
     Prices,
 )
-from thrifty.bundle import Column, Decision, Predictor, Schema
+from thrifty.bundle import Column, Decision, OperatingPoints, Predictor, Schema, load_points
 from thrifty.bundle.evidence import Evidence, States
 from thrifty.frontier import trace
 from thrifty.learn.adopt import adopt
@@ -267,6 +267,41 @@ def write_models(names: list[str], expected: dict[str, Any]) -> None:
         predictor.save(path)
 
 
+def write_points(expected: dict[str, Any]) -> None:
+    """Write a file of several operating points, which share arrays, and what each answers."""
+    path = HERE / "points.thrifty"
+    if path.exists():
+        return
+    table = draw_table(150, 21)[["size", "weight", "scan"]]
+    y = np.where(value_of(draw_table(150, 21)) > 0.7, "yes", "no")
+    prices = Prices({"size": 1.0, "weight": 2.5, "scan": 20.0}, unit="CAD")
+    first, second = (
+        GreedyMiserClassifier(prices, n_estimators=2, max_depth=2, penalty=penalty)
+        .fit(table, y)
+        .predictor_
+        for penalty in (0.01, 0.0)
+    )
+    rungs = [first.model, second.model]
+    stages = [
+        second.replace(model=Stages.of(rungs, thresholds=[limit, np.inf]), knob={"limit": limit})
+        for limit in (0.45, 0.3)
+    ]
+    chosen = stages[1].replace(
+        decision=Decision([[0.0, 1.0], [5.0, 0.0]]), provenance={"task": "classification"}
+    )
+    points = OperatingPoints(
+        [first, stages[0], chosen, second], [1.0, 8.5, 12.25, 23.5], [0.71, 0.8, 0.84, 0.85], 2,
+        "accuracy",
+    )  # fmt: skip
+    points.save(path)
+    rows = rows_for(chosen)
+    expected["points"] = expected_of(chosen, rows) | {
+        "bills": list(points.bills),
+        "qualities": list(points.qualities),
+        "answers": [each.predict(rows).tolist() for each in load_points(path).predictors],
+    }
+
+
 def write_gates(expected: dict[str, Any]) -> None:
     """Write states of online gates: one that awaits a label, one whose best expert may change."""
     experts = [lambda x: "no", lambda x: "yes" if x["x"] > 3 else "no", lambda x: ASK]
@@ -288,6 +323,28 @@ def write_gates(expected: dict[str, Any]) -> None:
             "waits": gate.waits,
             "weights": gate.weights.tolist(),
         }
+
+
+def write_awaiting_gate(expected: dict[str, Any]) -> None:
+    """Write the state of an online gate that awaits several labels."""
+    path = HERE / "gate_many.json"
+    if path.exists():
+        return
+    experts = [lambda x: "no", lambda x: "yes" if x["x"] > 3 else "no", lambda x: ASK]
+    gate = OnlineGate(experts, 0.3, 60, 2, ["no", "yes"], random_state=2, clock=lambda: 1e9)
+    for t in range(50):
+        gate.decide({"x": t % 7}, f"case {t}")
+        if len(gate.open_keys) > 4:
+            gate.feedback("yes" if t % 3 else "no", gate.open_keys[t % 4])
+    gate.drop(gate.open_keys[0])
+    gate.save(path)
+    names = ("rounds", "asked", "explored", "answered", "expired", "waits")
+    expected["gate_many"] = {
+        **{name: getattr(gate, name) for name in names},
+        "weights": gate.weights.tolist(),
+        "keys": list(gate.open_keys),
+        "estimates": gate.feedback("yes", gate.open_keys[1]).tolist(),
+    }
 
 
 def write_resume(expected: dict[str, Any]) -> None:
@@ -421,7 +478,14 @@ def main(names: list[str]) -> None:
     before = json.dumps(expected, sort_keys=True)
     write_models([name for name in MODELS if not names or name in names], expected)
     if not names:
-        for write in (write_gates, write_resume, write_adopted, write_texts):
+        for write in (
+            write_points,
+            write_gates,
+            write_awaiting_gate,
+            write_resume,
+            write_adopted,
+            write_texts,
+        ):
             write(expected)
     if json.dumps(expected, sort_keys=True) != before:
         EXPECTED.write_text(json.dumps(expected, sort_keys=True) + "\n")

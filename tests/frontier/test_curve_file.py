@@ -213,9 +213,9 @@ def test_a_small_file_cannot_describe_endless_models(monkeypatch) -> None:
     ]
     data = pack_curve(curve(*(point(k, 0.5, model=model) for k, model in enumerate(models))))
     once = sum(array.nbytes for array in stump(0.0).state()[1].values())
-    monkeypatch.setattr("thrifty.frontier.curve_file.MAX_MODELS", once + 9 * 8)
+    monkeypatch.setattr("thrifty.frontier.curve_file.MAX_BUILT", once + 9 * 8)
     assert len(unpack_curve(data)[0].points) == 9
-    monkeypatch.setattr("thrifty.frontier.curve_file.MAX_MODELS", once + 8 * 8)
+    monkeypatch.setattr("thrifty.frontier.curve_file.MAX_BUILT", once + 8 * 8)
     with pytest.raises(BundleError, match="too large together"):
         unpack_curve(data)
 

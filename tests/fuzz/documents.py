@@ -31,6 +31,7 @@ __all__ = [
     "GateFile",
     "JsonFile",
     "ModelFile",
+    "PointsFile",
     "TomlFile",
     "WordsFile",
     "members_of",
@@ -99,6 +100,48 @@ class ModelFile:
         _lie(entries, document.get("lie"))
         if isinstance(header, dict) and "arrays" not in header:
             header = {**header, "arrays": entries}
+        return _damaged(
+            write_zip({"header.json": dump_json(header), **members}, document.get("zip")),
+            document.get("damage"),
+        )
+
+
+class PointsFile:
+    """A sealed zip of a header of several operating points, and their arrays, which they share."""
+
+    suffix = ".thrifty"
+
+    def split(self, data: bytes) -> Any:
+        members = members_of(data)
+        header = json.loads(members["header.json"])
+        shared = {
+            digest: _array(members[f"arrays/{digest}.npy"]) for digest in header.pop("arrays")
+        }
+        models = [
+            {name: shared[digest] for name, digest in point.pop("arrays").items()}
+            for point in header["points"]
+        ]
+        return {"header": header, "models": models}
+
+    def join(self, document: Any) -> bytes:
+        header, models = document.get("header"), document.get("models")
+        entries, members, named = {}, {}, []
+        for model in models if isinstance(models, list) else []:
+            named.append({})
+            for name, array in _arrays(model).items():
+                data, entry = _packed(array)
+                digest = entry.pop("sha256")
+                named[-1][name], entries[digest] = digest, entry
+                members[f"arrays/{digest}.npy"] = data
+        _lie(entries, document.get("lie"))
+        if isinstance(header, dict):
+            header = {"arrays": entries, **header}
+            if isinstance(header.get("points"), list):
+                header["points"] = [
+                    {"arrays": named[k] if k < len(named) else {}, **point}
+                    if isinstance(point, dict) else point
+                    for k, point in enumerate(header["points"])
+                ]  # fmt: skip
         return _damaged(
             write_zip({"header.json": dump_json(header), **members}, document.get("zip")),
             document.get("damage"),
@@ -250,7 +293,7 @@ class ArraysFile:
 def propose_damage(document: Any, file_format: Format, random: Random) -> Edit:
     """Draw an edit of the bytes or of the archive, where a format has one."""
     how = random.random()
-    has_archive = isinstance(file_format, (ModelFile, CurveFile))
+    has_archive = isinstance(file_format, (ModelFile, PointsFile, CurveFile))
     if has_archive and how < 0.4:
         return Edit(("zip",), SET, propose_quirk(random))
     arrays = document.get("arrays")
@@ -267,6 +310,7 @@ def _damaged(data: bytes, damage: Any) -> bytes:
     """Return bytes with some changed; what had a seal is sealed again, unless it shall not be."""
     if not isinstance(damage, Damage) or not data:
         return data
+    damage = [each for each in damage if isinstance(each, tuple) and len(each) == 3]
     is_sealed = data.startswith(b"PK")
     for act, share, value in damage.changes:
         at = int(share * len(data))

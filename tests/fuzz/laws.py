@@ -102,7 +102,7 @@ def _check_walk(
     require(np.array_equal(walk.scores, scores), f"{kind}: the scores of walk and batch differ")
     receipt = walk.receipt
     bought = {purchase.feature for purchase in receipt.purchases if purchase.why != "required"}
-    names = predictor.schema.names
+    names = predictor.schema.table_names
     due = {names[j] for j in np.flatnonzero(used)}
     require(bought == due, f"{kind}: the features of walk and batch differ")
     require(receipt.total == bill, f"{kind}: the bills of walk and batch differ")

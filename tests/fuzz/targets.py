@@ -6,6 +6,7 @@ Only reading is traced. Anything else that either raises is an escape.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -21,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fuzz import documents
 from fuzz.laws import BrokenLawError, check_predictor, check_text, require, table_of
-from thrifty import OnlineGate, Prices, load
+from thrifty import OnlineGate, OperatingPoints, Prices, load, load_points
 from thrifty.bundle import Predictor, Schema, describe
 from thrifty.bundle.endpoint import Endpoint
 from thrifty.cli.cost_files import read_costs_file
@@ -114,6 +115,24 @@ def show_all(shown: list[str]) -> None:
     json.loads(shown[1])
 
 
+def read_points(path: Path) -> OperatingPoints:
+    """Read all points of a file, and its default point alone; describe and inspect it."""
+    points = load_points(path)
+    load(path)
+    show_all(inspect_file(path))
+    return points
+
+
+def use_points(points: OperatingPoints) -> None:
+    """Choose by a budget, and predict with the first and the last point."""
+    for budget in (0.0, 5.0, 1e9):
+        with contextlib.suppress(ThriftyError):
+            points.at_budget(budget)
+    _ = repr(points), points.unit
+    for predictor in dict.fromkeys((points.predictor, points.predictors[0], points.predictors[-1])):
+        check_predictor(predictor)
+
+
 # --- online gates ------------------------------------------------------------
 
 
@@ -135,7 +154,8 @@ def run_gate(gate: OnlineGate) -> None:
     try:
         for t in range(6):
             if gate.waits or gate.decide({"x": t}).asks:
-                gate.feedback("no" if t % 2 else "yes")
+                gate.feedback("no" if t % 2 else "yes", gate.open_keys[-1])
+        gate.expire(0.0)
     except ThriftyError:
         pass  # its labels may be others than those of the experts
     weights = gate.weights
@@ -354,7 +374,8 @@ def adopt_tree(path: Path) -> Predictor:
 
 def make_targets() -> list[Target]:
     """Return all targets."""
-    models = read_all("*.thrifty")
+    points = read_all("points*.thrifty")
+    models = [model for model in read_all("*.thrifty") if model not in points]
     source_seeds = [json.dumps(row).encode() for row in table_of(LOCAL)]
     replies: list[Any] = [
         {"probabilities": [[0.25, 0.75]], "classes": [False, True]},
@@ -364,6 +385,14 @@ def make_targets() -> list[Target]:
     ]
     return [
         Target("model files", documents.ModelFile(), models, load, check_predictor, 10),
+        Target(
+            "points",
+            documents.PointsFile(),
+            read_all("points*.thrifty"),
+            read_points,
+            use_points,
+            3,
+        ),
         Target("inspect", documents.ModelFile(), models, inspect_file, show_all, 2),
         Target(
             "gate states", documents.GateFile(), read_all("*gate*.json"), load_gate, run_gate, 3

@@ -41,9 +41,9 @@ def test_the_labels_of_a_panel_are_those_of_its_predictors(predictor) -> None:
 def test_a_pair_asks_where_its_gate_is_above_zero() -> None:
     gate = OnlineGate([(lambda x: x - 5, lambda x: "low")], 0.5, horizon=10, random_state=0)
     assert gate.rates.gamma == 0.0  # there is nothing to learn of one expert
-    assert gate.decide(3) == (False, "low", 0)
+    assert gate.decide(3) == (False, "low", 0, None)
     assert gate.decide(5).answer == "low"
-    assert gate.decide(6) == (True, None, 0)
+    assert gate.decide(6) == (True, None, 0, "1")
 
 
 def test_a_predictor_answers_from_known_values_and_asks_for_the_rest(predictor, table) -> None:
@@ -71,7 +71,7 @@ def test_a_gated_predictor_asks_where_it_would_buy_the_remote_answer() -> None:
     prices = Prices([1.0, 1.0, 1.0]).bind(schema.names)
     expert = Predictor(model, schema, prices, classes=["no", "yes"])
     gate = OnlineGate([expert], 0.5, horizon=10)
-    assert gate.decide({"x": -3.0}) == (False, "no", 0)
+    assert gate.decide({"x": -3.0}) == (False, "no", 0, None)
     assert gate.decide({"x": 3.0}).asks
     np.testing.assert_allclose(gate.feedback("yes"), [0.5])
 

@@ -17,12 +17,14 @@ STATE = {
     "rounds": 5,
     "asked": 3,
     "explored": 1,
+    "answered": 1,
+    "expired": 0,
     "horizon": 8,
     "changes": 0,
     "cost": 0.1 + 0.2,
     "logits": [0.0, -1e-300],
     "labels": ["a", 2, True],
-    "open": ["a", None],
+    "open": [["2", ["a", None], 0.25, 1e9], ["b", [None, 2], 1.0, 0.0]],
     "random": {"state": 2**127 + 1, "inc": 3, "has_uint32": 1, "uinteger": 7},
 }
 
@@ -30,7 +32,7 @@ STATE = {
 def test_a_state_comes_back_to_the_same_bits() -> None:
     state = restore(dump(STATE))
     random = state.pop("random").bit_generator.state
-    assert state == {k: v for k, v in STATE.items() if k != "random"} | {"online_gate": 1}
+    assert state == {k: v for k, v in STATE.items() if k != "random"} | {"online_gate": 2}
     assert random["state"] == {"state": 2**127 + 1, "inc": 3}
     assert (random["has_uint32"], random["uinteger"]) == (1, 7)
 
@@ -77,9 +79,17 @@ def test_a_damaged_state_is_refused(tmp_path, at) -> None:
         {"logits": [0.0, "x", 0.0]},
         {"logits": [0.0, 1e308, -1e308]},
         {"logits": [0.0, 10**400, 0.0]},
-        {"open": 5},
+        {"open": None},
         {"open": {}},
-        {"open": ["\ud800", None, None]},
+        {"open": [["k", ["\ud800", None, None], 0.5, 0.0]]},
+        {"open": [["k", [1, None], 0.5, 0.0]]},
+        {"open": [["k", [1, None, 1], 0.0, 0.0]]},
+        {"open": [["k", [1, None, 1], None, 0.0]]},
+        {"open": [["k", [1, None, 1], 1.5, 0.0]]},
+        {"open": [["k", [1, None, 1], 0.5, -1.0]]},
+        {"open": [["", [1, None, 1], 0.5, 0.0]]},
+        {"open": [["k", [1, None, 1], 0.5, 0.0]] * 2},
+        {"open": [["k", [1, None, 1], 0.5]]},
         {"labels": ["\ud800"]},
         {"labels": [10**400]},
         {"open": [1]},
@@ -87,7 +97,9 @@ def test_a_damaged_state_is_refused(tmp_path, at) -> None:
         {"labels": "ab"},
         {"random": {}},
         {"random": {"state": -1, "inc": 1, "has_uint32": 0, "uinteger": 0}},
-        {"online_gate": 2},
+        {"online_gate": 1},
+        {"online_gate": 3},
+        {"answered": -1},
         {"more": 1},
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -147,17 +148,148 @@ def test_invalid_parameters_are_reported_together() -> None:
     assert "cost: 1.5" in message and "horizon: 0" in message and "changes: -1" in message
 
 
-def test_a_label_is_passed_after_each_decision_that_asks_and_only_then() -> None:
+def test_a_label_is_passed_for_a_decision_that_asks_and_only_then() -> None:
     gate = OnlineGate([lambda x: ASK], 0.5)
     with pytest.raises(DataError, match="no label is awaited"):
         gate.feedback(1)
     with pytest.raises(DataError, match="no label is awaited"):
         gate.drop()
     assert gate.decide(None).asks and gate.waits
-    with pytest.raises(DataError, match="call drop"):
-        gate.decide(None)
     gate.drop()
-    assert not gate.waits and gate.rounds == 1
+    assert not gate.waits and (gate.rounds, gate.expired) == (1, 1)
+
+
+# --- many open questions -----------------------------------------------------
+
+
+def test_labels_come_back_in_any_order() -> None:
+    gate = OnlineGate([lambda x: x, lambda x: ASK], 0.5, horizon=100, random_state=0)
+    decisions = [gate.decide(t, f"case {t}") for t in range(20)]
+    asked = [(t, d.key) for t, d in enumerate(decisions) if d.asks]
+    assert [key for _, key in asked] == [f"case {t}" for t, _ in asked] == list(gate.open_keys)
+    for t, key in reversed(asked):
+        estimates = gate.feedback(t, key)  # the first expert is right
+        assert estimates[0] == 0.0 < estimates[1]
+    assert gate.rounds == 20 and gate.answered == gate.asked == len(asked)
+
+
+def test_estimates_are_unbiased_however_late_the_labels_come() -> None:
+    """Weights move between a decision and its label: only the probability then counts."""
+    said = [0, 1, ASK]
+    experts = [lambda x, word=word: word for word in said]
+    draws, by_late_weights = [], []
+    for seed in range(4000):
+        gate = OnlineGate(experts, 0.6, horizon=50, random_state=seed)
+        gate._logits = np.log([0.5, 0.2, 0.3])
+        gate._update()
+        decision = gate.decide(None)
+        gate._logits = np.log([0.1, 0.1, 0.8])  # others have learned meanwhile
+        gate._update()
+        gamma = gate.rates.gamma
+        late = np.array([1.0, 0.0, 0.6]) / (gamma + (1 - gamma) * 0.8)
+        draws.append(gate.feedback(1) if decision.asks else np.zeros(3))
+        by_late_weights.append(late if decision.asks else np.zeros(3))
+    due = np.array([1.0, 0.0, 0.6])
+    error = np.std(draws, axis=0) / math.sqrt(len(draws))
+    assert np.all(np.abs(np.mean(draws, axis=0) - due) <= 4 * error + 1e-12)
+    assert np.mean(by_late_weights, axis=0)[0] < 0.8  # what the weights of that time would give
+
+
+def test_estimates_stay_unbiased_when_labels_are_lost_at_random() -> None:
+    experts = [lambda x: 0, lambda x: 1, lambda x: ASK]
+    means = []
+    for seed in range(30):
+        gate = OnlineGate(experts, 0.5, horizon=10**6, random_state=seed)
+        rng = np.random.default_rng(seed)
+        total = np.zeros(3)
+        for _ in range(400):
+            decision = gate.decide(None)
+            if decision.asks and rng.random() < 0.4:
+                gate.drop(decision.key)
+            elif decision.asks:
+                total += gate.feedback(1, decision.key)
+        means.append(total / 400)
+        assert gate.expired and gate.answer_rate == pytest.approx(0.6, abs=0.1)
+    error = np.std(means, axis=0) / math.sqrt(len(means))
+    assert np.all(np.abs(np.mean(means, axis=0) - [1.0, 0.0, 0.5]) <= 4 * error + 0.02)
+
+
+@pytest.mark.parametrize("delay", [1, 50])
+def test_regret_stays_below_the_bound_with_late_labels(delay) -> None:
+    k, rounds = 8, 4000
+    rows, means = lower_bound_rows(k, rounds, 2, 5)
+    gate = OnlineGate(panel(k), 1.0, horizon=rounds, random_state=5)
+    waiting, lost = [], 0.0
+    for t, x in enumerate(rows):
+        decision = gate.decide(x)
+        lost += 1.0 if decision.asks else means[decision.expert]
+        if decision.asks:
+            waiting.append((t, decision.key))
+        while waiting and waiting[0][0] <= t - delay:
+            gate.feedback(0, waiting.pop(0)[1])
+    assert lost - rounds * means.min() < regret_bound(k, 1.0, rounds)
+
+
+def test_a_key_is_needed_when_several_labels_are_awaited() -> None:
+    gate = OnlineGate([lambda x: ASK], 0.5)
+    first, second = gate.decide(None), gate.decide(None, "b")
+    assert (first.key, second.key) == ("1", "b")
+    with pytest.raises(DataError, match="2 labels are awaited; pass the key"):
+        gate.feedback(1)
+    gate.feedback(1, "b")
+    with pytest.raises(DataError, match="no label is awaited under 'b', or it has expired"):
+        gate.feedback(1, "b")
+    gate.feedback(1)  # the only one left
+
+
+def test_keys_are_distinct_texts() -> None:
+    gate = OnlineGate([lambda x: ASK], 0.5)
+    gate.decide(None, "2")
+    with pytest.raises(DataError, match="'2' is awaited already"):
+        gate.decide(None, "2")
+    assert gate.decide(None).key == "2'"  # a number of its own would be the same
+    for key in ("", "a\nb", "x" * 300, 5):
+        with pytest.raises(DataError, match="key: "):
+            gate.decide(None, key)
+
+
+def test_overdue_labels_expire() -> None:
+    now = [0.0]
+    gate = OnlineGate([lambda x: ASK], 0.5, clock=lambda: now[0])
+    for key in "abc":
+        gate.decide(None, key)
+        now[0] += 10.0
+    assert gate.expire(25.0) == 1 and gate.open_keys == ("b", "c")  # 30, 20 and 10 s old
+    assert gate.expire(0.0) == 2 and gate.rounds == gate.expired == 3
+
+
+def test_the_oldest_label_expires_when_too_many_are_awaited(monkeypatch) -> None:
+    monkeypatch.setattr("thrifty.serve.online_gate.MAX_OPEN", 2)
+    gate = OnlineGate([lambda x: ASK], 0.5)
+    for key in "abc":
+        gate.decide(None, key)
+    assert gate.open_keys == ("b", "c") and gate.expired == 1
+
+
+def test_many_threads_decide_at_once() -> None:
+    gate = OnlineGate([lambda x: x, lambda x: ASK], 0.5, horizon=2000, random_state=0)
+
+    def work(number):
+        for t in range(200):
+            decision = gate.decide(t % 3, f"{number}/{t}")
+            if decision.asks:
+                gate.feedback(t % 3, decision.key)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert gate.rounds == 1600 and gate.answered == gate.asked and not gate.waits
+    assert gate.weights[0] > 0.9
+
+
+# --- labels ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("label", [None, math.nan, "green", ASK])
@@ -215,6 +347,19 @@ def test_labels_and_an_awaited_label_are_kept_in_the_file(tmp_path) -> None:
     assert again.labels == ["a", "b"] and again.waits
     assert np.array_equal(again.feedback("b"), gate.feedback("b"))
     assert [file.name for file in tmp_path.iterdir()] == ["gate.json"]
+
+
+def test_all_awaited_labels_are_kept_in_the_file(tmp_path) -> None:
+    gate = OnlineGate([lambda x: "a", lambda x: ASK], 0.5, horizon=9, random_state=0)
+    while len(gate.open_keys) < 4:
+        gate.decide(None)
+    gate.drop(gate.open_keys[1])
+    gate.save(tmp_path / "gate.json")
+    again = OnlineGate.load(tmp_path / "gate.json", [lambda x: "a", lambda x: ASK])
+    assert again.open_keys == gate.open_keys and again.answer_rate == gate.answer_rate
+    for key in reversed(gate.open_keys):
+        assert np.array_equal(again.feedback("b", key), gate.feedback("b", key))
+    assert again.dump() == gate.dump()
 
 
 def test_the_state_of_other_experts_is_refused(tmp_path) -> None:

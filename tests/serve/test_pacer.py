@@ -152,12 +152,147 @@ def test_the_metrics_compare_what_was_spent_with_what_was_promised():
     assert (metrics["spent"], metrics["promised"], metrics["budget"]) == (6.0, 4.0, 5.0)
 
 
+def same_metrics(one: Pacer, other: Pacer) -> bool:
+    """Whether all figures of two pacers agree, but for rounding."""
+    mine, its = one.metrics(), other.metrics()
+    mine_price, its_price = mine.pop("price_of_money"), its.pop("price_of_money")
+    return mine == its and mine_price == pytest.approx(its_price)
+
+
+def shared_round(pacer: Pacer, state, **options):
+    """Exchange a state once, as one that is stored by one process at a time."""
+    state, changes = pacer.merge(state, **options)
+    pacer.adopt(state, changes)
+    return state
+
+
 def test_a_pacer_goes_on_from_its_state():
-    first = Pacer(POINTS, BUDGET, per_day=1000.0, clock=lambda: 0.0)
+    first = Pacer(POINTS, BUDGET)
     served_bills(first, np.full(500, 1.5))
-    second = Pacer(POINTS, BUDGET, per_day=1000.0, clock=lambda: 0.0)
-    second.resume(first.state())
+    second = Pacer(POINTS, BUDGET)
+    shared_round(second, shared_round(first, None))
     assert [first.choose() for _ in range(50)] == [second.choose() for _ in range(50)]
+
+
+def test_two_pacers_together_take_the_steps_of_one():
+    one, pair = Pacer(POINTS, BUDGET), [Pacer(POINTS, BUDGET) for _ in range(2)]
+    state = None
+    for pacer in pair:
+        state = shared_round(pacer, state)
+    rng = np.random.default_rng(0)
+    for t in range(400):
+        bill = 10 * rng.random()
+        pacer = pair[t % 2]
+        one.settle(one.choose(), bill)
+        pacer.settle(pacer.choose(), bill)
+        state = shared_round(pacer, state)
+    assert pair[1].metrics()["price_of_money"] == pytest.approx(one.metrics()["price_of_money"])
+    assert pair[1].choose().expected == pytest.approx(one.choose().expected, rel=0.01)
+
+
+def test_what_happens_while_a_state_is_stored_is_kept():
+    pacer, other = Pacer(POINTS, BUDGET), Pacer(POINTS, BUDGET)
+    pacer.settle(pacer.choose(), 9.0)
+    state, changes = pacer.merge(None)
+    pacer.settle(pacer.choose(), 2.0)
+    pacer.adopt(state, changes)
+    pacer.adopt(*pacer.merge(state))
+    for bill in (9.0, 2.0):
+        other.settle(other.choose(), bill)
+    assert pacer.metrics()["price_of_money"] == pytest.approx(other.metrics()["price_of_money"])
+
+
+def test_a_state_that_could_not_be_stored_is_merged_again():
+    pacer, other = Pacer(POINTS, BUDGET), Pacer(POINTS, BUDGET)
+    for each in (pacer, other):
+        each.settle(each.choose(), 9.0)
+    pacer.merge({"log_price": 5.0, "real": 1.0, "published": 1.0, "grants": {}})  # lost
+    assert shared_round(pacer, None) == shared_round(other, None)
+
+
+def test_pacers_that_share_a_ceiling_hold_it_together():
+    now = [0.0]
+    pacers = [
+        Pacer(POINTS, BUDGET, per_minute=100.0, shared=True, clock=lambda: now[0]) for _ in range(3)
+    ]
+    state, reserved = None, 0.0
+    for t in range(300):
+        pacer = pacers[t % 3]
+        if pacer.lacks_grants:
+            state = shared_round(pacer, state)
+        reserved += pacer.choose().cap
+    assert 99.0 < reserved <= 100.0
+    assert all(pacer.metrics()["limited"] for pacer in pacers)
+    now[0] = 60.0
+    assert pacers[0].lacks_grants
+    state = shared_round(pacers[0], state)
+    assert pacers[0].choose().cap > 0
+
+
+def test_a_pacer_that_closes_gives_back_what_it_did_not_spend():
+    pacers = [Pacer(POINTS, BUDGET, per_day=100.0, shared=True, clock=lambda: 0.0) for _ in "ab"]
+    state = shared_round(pacers[0], None)
+    before = state["grants"]["day"][1]
+    ticket = pacers[0].choose()
+    pacers[0].settle(ticket, 3.0)
+    state, _ = pacers[0].merge(state, closing=True)
+    assert before > 3.0 and state["grants"]["day"] == [0, 3.0]
+
+
+def test_a_cap_of_the_case_is_all_that_it_reserves():
+    pacer = Pacer(POINTS, BUDGET, per_day=100.0)
+    assert pacer.choose(most=2.0).cap == 2.0
+    assert pacer.metrics()["committed"]["day"] == 2.0
+    assert pacer.metrics()["limited"] == 0
+
+
+def test_a_case_that_may_go_on_keeps_what_it_has_reserved():
+    pacer = Pacer(POINTS, BUDGET, per_day=100.0)
+    ticket = pacer.choose(most=9.0)
+    pacer.settle(ticket, 2.0, may_go_on=True)
+    assert pacer.metrics()["committed"]["day"] == 9.0
+
+
+def test_a_cancelled_case_leaves_nothing_behind():
+    pacer, other = Pacer(POINTS, BUDGET, per_day=100.0), Pacer(POINTS, BUDGET, per_day=100.0)
+    pacer.settle(pacer.choose(), 4.0)
+    other.settle(other.choose(), 4.0)
+    pacer.cancel(pacer.choose())
+    assert same_metrics(pacer, other)
+
+
+def test_a_case_that_ends_elsewhere_counts_with_what_it_spent():
+    first, second, alone = (Pacer(POINTS, BUDGET) for _ in range(3))
+    ticket = first.choose()
+    state = shared_round(first, None)
+    shared_round(second, state)
+    second.settle(second.ticket(ticket.index), 30.0)
+    alone.settle(alone.choose(), 30.0)
+    assert second.metrics()["price_of_money"] == pytest.approx(alone.metrics()["price_of_money"])
+    assert (second.metrics()["spent"], second.metrics()["open"]) == (30.0, 0)
+
+
+def test_a_reopened_case_counts_once():
+    pacer, alone = Pacer(POINTS, BUDGET), Pacer(POINTS, BUDGET)
+    ticket = pacer.choose()
+    pacer.settle(ticket, 3.0)
+    pacer.reopen(ticket.index, 3.0)
+    assert pacer.metrics()["open"] == pacer.metrics()["cases"] == 0
+    pacer.settle(pacer.ticket(ticket.index), 8.0)
+    alone.settle(alone.choose(), 8.0)
+    assert pacer.metrics()["price_of_money"] == pytest.approx(
+        alone.metrics()["price_of_money"], rel=1e-3
+    )
+    assert (pacer.metrics()["spent"], pacer.metrics()["cases"]) == (8.0, 1)
+
+
+def test_a_correction_is_as_if_the_bill_had_been_so():
+    late, right = Pacer(POINTS, BUDGET), Pacer(POINTS, BUDGET)
+    late.settle(late.choose(), 4.0)
+    late.correct(-3.0)
+    right.settle(right.choose(), 1.0)
+    assert same_metrics(late, right)
+    assert late.choose().expected == pytest.approx(right.choose().expected)
 
 
 @pytest.mark.parametrize(
@@ -166,15 +301,17 @@ def test_a_pacer_goes_on_from_its_state():
         {"log_price": "high"},
         {"log_price": math.inf},
         {"real": -1.0},
-        {"windows": 5},
-        {"windows": {"day": [1]}},
-        {"windows": {"day": [1, math.nan]}},
+        {"grants": 5},
+        {"grants": {"day": [1]}},
+        {"grants": {"day": [1, math.nan]}},
+        {"more": 1},
     ],
 )
 def test_a_damaged_state_is_refused(change):
     pacer = Pacer(POINTS, BUDGET, per_day=10.0)
-    with pytest.raises(DataError, match="state: "):
-        pacer.resume({**pacer.state(), **change})
+    state, _ = pacer.merge(None)
+    with pytest.raises(DataError, match="the state of the pacer"):
+        pacer.merge({**state, **change})
 
 
 def test_all_problems_are_reported_at_once():

@@ -4,8 +4,8 @@
 (predictor.py) predicts and bills them, `NamedWalk` (walk.py) does so for one example, feature by
 feature, with a `Reason` (reason.py) for each request and a `Receipt` (receipt.py) at the end. A
 `Decision` says which label to predict, `Evidence` (evidence.py) how often a predictor was right.
-`save` and `load` (file.py) write and read model files (archive.py). Everything here needs only
-NumPy.
+`save` and `load` (file.py) write and read model files (archive.py), `OperatingPoints` (points.py)
+are several predictors of one model in one file (points_file.py). Everything here needs only NumPy.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from __future__ import annotations
 from thrifty.bundle.columns import Column
 from thrifty.bundle.evidence import Evidence, States
 from thrifty.bundle.file import describe, load, save
+from thrifty.bundle.points import OperatingPoints
+from thrifty.bundle.points_file import load_points
 from thrifty.bundle.predictor import Predictor
 from thrifty.bundle.reason import Alternative, Reason
 from thrifty.bundle.receipt import Purchase, Receipt
@@ -26,6 +28,7 @@ __all__ = [
     "Decision",
     "Evidence",
     "NamedWalk",
+    "OperatingPoints",
     "Predictor",
     "Purchase",
     "Reason",
@@ -34,5 +37,6 @@ __all__ = [
     "States",
     "describe",
     "load",
+    "load_points",
     "save",
 ]

@@ -9,7 +9,7 @@
 A file may come from anyone, so nothing in it is trusted: JSON is read strictly (no duplicate
 keys, no NaN, no infinity), every entry has one type and a range, and unknown entries are refused.
 Models, prices and schema check the meaning of what they are built from. No step runs code that
-the file brings along.
+the file brings along. A file of several operating points is that of points_file.py.
 """
 
 from __future__ import annotations
@@ -36,14 +36,19 @@ from thrifty.model.decision import Decision
 from thrifty.untrusted import allowance, is_count, is_text, parse_json, read_file, shown
 
 __all__ = [
+    "HEADER",
     "MAX_HEADER",
+    "POINTS_FORMAT",
     "audit_header",
+    "build_parts",
     "build_predictor",
     "describe",
     "dump_header",
     "load",
     "max_memory",
+    "naming",
     "pack",
+    "parse_header",
     "plain_header",
     "read_header",
     "save",
@@ -51,12 +56,17 @@ __all__ = [
 ]
 
 FORMAT = 1
-"""The format that this version writes, and the newest that it reads."""
+"""The format of a file of one predictor."""
+
+POINTS_FORMAT = 2
+"""The format of a file of several operating points, and the newest that this version reads."""
 
 NEEDS = "0.1"
-"""The first release that reads this format, for the error message of an older one."""
+"""The first release that reads these formats, for the error message of an older one."""
 
 HEADER = "header.json"
+"""The member of the archive that describes all others."""
+
 MAX_HEADER = 8 * 2**20
 HEADER_TYPES: dict[str, tuple[type, ...]] = {
     "thrifty": (int,),
@@ -103,7 +113,9 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     -------
     dict
         The header: `kind`, `model`, `schema`, `classes`, `prices`, `knob`, `provenance`, and
-        dtype, shape and digest of each of the `arrays`.
+        dtype, shape and digest of each of the `arrays`. Of a file of several operating points it
+        is that of the default point, with the `metric`, the index of the `default` and `points`: a
+        list of `bill`, `quality`, `kind` and `knob`.
 
     Raises
     ------
@@ -127,15 +139,23 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> header["kind"], header["model"]
     ('forest', {'link': 'sum', 'n_features': 1})
     """
-    with _naming(path):
+    with naming(path):
         members = Archive(read_file(path, archive.MAX_FILE))
-        header = _read_contents(members)
-        _build_parts(header)
+        plain = parse_header(members.read(HEADER, MAX_HEADER))
+        if plain["thrifty"] == POINTS_FORMAT:
+            from thrifty.bundle.points_file import PointsHeader  # that module imports this one
+
+            return PointsHeader(plain, members).describe()
+        header = _read_contents(plain, members)
+        build_parts(header)
         return header
 
 
 def load(path: str | os.PathLike[str]) -> Predictor:
     """Read a predictor from a model file; only NumPy is needed.
+
+    Of a file of several operating points it is the predictor of the default one; see
+    `thrifty.load_points`.
 
     Raises
     ------
@@ -158,7 +178,7 @@ def load(path: str | os.PathLike[str]) -> Predictor:
     ...     load(f"{folder}/constant.thrifty").predict([[1.0], [2.0]])
     array([4.5, 4.5])
     """
-    with _naming(path):
+    with naming(path):
         return unpack(read_file(path, archive.MAX_FILE))
 
 
@@ -179,7 +199,7 @@ def pack(predictor: Predictor) -> bytes:
         entries[name] = array_entry(arrays[name], data)
     text = dump_header({**header, "arrays": entries}, indent=1)
     try:
-        _build_parts(read_header(text))
+        build_parts(read_header(text))
     except BundleError as error:
         raise DataError(f"the model cannot be saved: {error}") from error
     return archive.pack_members({HEADER: text, **members})
@@ -240,7 +260,12 @@ def unpack(data: bytes) -> Predictor:
         If they are damaged, malicious or need a newer version.
     """
     members = Archive(data)
-    header = _read_contents(members)
+    plain = parse_header(members.read(HEADER, MAX_HEADER))
+    if plain["thrifty"] == POINTS_FORMAT:
+        from thrifty.bundle.points_file import PointsHeader  # that module imports this one
+
+        return PointsHeader(plain, members).build([plain["default"]], len(data))[0]
+    header = _read_contents(plain, members)
     arrays = {}
     for name, entry in header["arrays"].items():
         arrays[name] = archive.read_array(members, _member(name), name, entry)
@@ -253,14 +278,21 @@ def max_memory(file_size: int) -> int:
     return BASE_MEMORY + MEMORY_RATIO * file_size
 
 
+def parse_header(data: bytes) -> dict[str, Any]:
+    """Read the JSON of a header, whose format is one that this version reads."""
+    plain: dict[str, Any] = parse_json(data, max_bytes=MAX_HEADER)
+    _check_format(plain)
+    return plain
+
+
 def read_header(data: bytes) -> dict[str, Any]:
     """Read a header: JSON that has all its parts, each of the right type, and no other."""
-    return audit_header(parse_json(data, max_bytes=MAX_HEADER))
+    return audit_header(parse_header(data))
 
 
-def _read_contents(members: Archive) -> dict[str, Any]:
-    """Read the header of an archive, and check that it describes all other members."""
-    header = read_header(members.read(HEADER, MAX_HEADER))
+def _read_contents(plain: dict[str, Any], members: Archive) -> dict[str, Any]:
+    """Audit the header of an archive, and check that it describes all other members."""
+    header = audit_header(plain)
     for member in members.names - {*map(_member, header["arrays"]), HEADER}:
         raise BundleError(f"the header does not list {member[:MAX_NAME]!r}")
     for name, entry in header["arrays"].items():
@@ -273,8 +305,14 @@ def _member(name: str) -> str:
     return f"arrays/{name}.npy"
 
 
-def build_predictor(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Predictor:
+def build_predictor(
+    header: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    parts: Mapping[str, Any] | None = None,
+) -> Predictor:
     """Build the predictor that an audited header and its arrays describe.
+
+    `parts` are those of `build_parts`, if they were built before.
 
     Raises
     ------
@@ -285,7 +323,7 @@ def build_predictor(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]
 
     evidence, own = Evidence.take(arrays)
     model = build_part(header["kind"], header["model"], own)
-    parts = _build_parts(header)
+    parts = build_parts(header) if parts is None else parts
     knob, provenance = header["knob"], header["provenance"]
     try:
         return Predictor(model, **parts, knob=knob, provenance=provenance, evidence=evidence)
@@ -293,48 +331,61 @@ def build_predictor(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]
         raise BundleError(f"the parts of the file do not match: {error}") from error
 
 
-def _build_parts(header: Mapping[str, Any]) -> dict[str, Any]:
+def build_parts(header: Mapping[str, Any], like: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Check and build all that an audited header describes but the model: what `inspect` shows.
+
+    Only the decision is built if `like` has the parts of a header that differs in nothing else.
 
     Raises
     ------
     BundleError
         If a part is not sound, or they do not match.
     """
-    schema, prices = Schema.build(header["schema"]), BoundPrices.build(header["prices"])
-    classes, decision = build_classes(header["classes"]), Decision.build(header.get("decision"))
-    problems = [*match_problems(schema, prices, classes, decision)]
+    parts = like or {
+        "schema": Schema.build(header["schema"]),
+        "prices": BoundPrices.build(header["prices"]),
+        "classes": build_classes(header["classes"]),
+    }
+    found = {**parts, "decision": Decision.build(header.get("decision"))}
+    problems = [*match_problems(**found)]
     raise_all(BundleError, "the parts of the file do not match", problems)
-    return {"schema": schema, "prices": prices, "classes": classes, "decision": decision}
+    return found
+
+
+def _check_format(plain: Any) -> None:
+    """Refuse a header without a format, or with one that this version does not know."""
+    if not isinstance(plain, dict) or not is_count(plain.get("thrifty"), -(2**62)):
+        raise BundleError("the header does not state its format; this is not a Thrifty model file")
+    number, needs = plain["thrifty"], plain.get("needs")
+    if number > POINTS_FORMAT:
+        is_release = isinstance(needs, str) and RELEASE.fullmatch(needs) is not None
+        release = f"Thrifty {needs} or newer" if is_release else "a newer Thrifty"
+        raise BundleError(
+            f"the file has format {number}, this version reads up to {POINTS_FORMAT}: it needs "
+            f"{release}"
+        )
+    if number < 1:
+        raise BundleError(f"there is no format {number}")
 
 
 def audit_header(plain: Any) -> dict[str, Any]:
     """Return a header if it has all its parts, each of the right type, and no other."""
-    if not isinstance(plain, dict) or not is_count(plain.get("thrifty"), -(2**62)):
-        raise BundleError("the header does not state its format; this is not a Thrifty model file")
-    number, needs = plain["thrifty"], plain.get("needs")
-    if number > FORMAT:
-        is_release = isinstance(needs, str) and RELEASE.fullmatch(needs) is not None
-        release = f"Thrifty {needs} or newer" if is_release else "a newer Thrifty"
-        raise BundleError(
-            f"the file has format {number}, this version reads up to {FORMAT}: it needs {release}"
-        )
-    if number < 1:
-        raise BundleError(f"there is no format {number}")
+    _check_format(plain)
+    header: dict[str, Any] = plain
     types_of = {**HEADER_TYPES, **OPTIONAL_TYPES}
-    for part in (plain.keys() - types_of.keys()) | (HEADER_TYPES.keys() - plain.keys()):
+    for part in (header.keys() - types_of.keys()) | (HEADER_TYPES.keys() - header.keys()):
         fault = "lacks" if part in HEADER_TYPES else "has an unknown part"
         raise BundleError(f"the header {fault} {shown(part)}")
-    for part in plain:
-        if type(plain[part]) not in types_of[part]:
+    for part in header:
+        if type(header[part]) not in types_of[part]:
             raise BundleError(f"the header's {part!r} is of the wrong type")
-    if not is_text(plain["kind"], MAX_NAME):
-        raise BundleError(f"there is no model of kind {shown(plain['kind'])}")
-    for name, entry in plain["arrays"].items():
+    if not is_text(header["kind"], MAX_NAME):
+        raise BundleError(f"there is no model of kind {shown(header['kind'])}")
+    for name, entry in header["arrays"].items():
         _check_array_name(name)
         if not isinstance(entry, dict) or entry.keys() != {"sha256", "dtype", "shape"}:
             raise BundleError(f"array {name!r} must have a sha256, a dtype and a shape")
-    return plain
+    return header
 
 
 def _check_array_name(name: str) -> None:
@@ -344,7 +395,7 @@ def _check_array_name(name: str) -> None:
 
 
 @contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     """Add the path to the message of a BundleError."""
     try:
         yield

@@ -118,7 +118,7 @@ def fit(
             add_card_facts(facts, found.predictor, sets, data.by)
         html = render_page(facts) if report else ""  # before anything is written
         text = render_card(facts, card)
-    found.predictor.save(output)
+    found.save(output)
     if report:
         write_page(html, report)
     if card:

@@ -29,7 +29,8 @@ DIGEST = re.compile("[0-9a-f]{64}")
 def inspect(model: Path, as_json: bool) -> None:
     """Show what a model file contains.
 
-    Reads the header and checks it as loading does; the model itself is not built. --json has all
+    Reads the header and checks it as loading does; the model itself is not built. Of a file of
+    several operating points, all are listed, and the rest is about the default one. --json has all
     details.
     """
     from thrifty.bundle import Schema, describe
@@ -72,6 +73,11 @@ def inspect(model: Path, as_json: bool) -> None:
     contents |= _structure(prices)
     if "decision" in header:
         contents["decision"] = header["decision"]
+    if "points" in header:
+        contents["metric"] = header["metric"]
+        contents["points"] = [
+            {**point, "default": k == header["default"]} for k, point in enumerate(header["points"])
+        ]
     if as_json:
         show_json(contents)
     else:
@@ -137,6 +143,8 @@ def _show(contents: dict[str, Any]) -> None:
         _echo(f"delays: {_short(delays)}")
     for name, amounts in contents.get("currencies", {}).items():
         _echo(f"also: {money(amounts['full'], name)} for all features")
+    if "points" in contents:
+        _show_points(contents)
     rows = []
     for feature in features:
         labels, group = feature["categories"], feature["group"]
@@ -145,6 +153,22 @@ def _show(contents: dict[str, Any]) -> None:
         shared = "" if group is None else f"{group} ({money(contents['groups'][group])} shared)"
         rows.append([str(feature["name"]), kind, shared, money(feature["price"])])
     show_table(["feature", "type", "group", "price"], rows, left=3)
+
+
+def _show_points(contents: dict[str, Any]) -> None:
+    """Print the operating points, with their mean bills and qualities on validation rows."""
+    from thrifty.costs.money import format_mean
+
+    points, metric = contents["points"], escaped(contents["metric"])
+    _echo(f"operating points: {len(points)}, on validation rows")
+    rows = [
+        (
+            format_mean(point["bill"], contents["unit"]), f"{point['quality']:.4f}", point["kind"],
+            "default" if point["default"] else "",
+        )
+        for point in points
+    ]  # fmt: skip
+    show_table(["mean bill", metric, "kind", ""], rows, left=0)
 
 
 def _echo(line: str) -> None:

@@ -9,7 +9,7 @@ import click
 
 from thrifty.cli.calls import CALL, complete_table
 from thrifty.cli.console import echo, progress, show_json
-from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs
+from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs, finite
 from thrifty.files import write_whole
 
 __all__ = ["predict"]
@@ -22,6 +22,9 @@ __all__ = ["predict"]
 @click.option("--id", "id_column", metavar="COL",
               help="Column to copy to the output, such as a customer number.")  # fmt: skip
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
+@click.option("--budget", type=click.FloatRange(min=0), callback=finite, metavar="B",
+              help="Use the best operating point of the file with a mean bill of at most B; by "
+              "default the one that it was saved with.")  # fmt: skip
 @click.option("--bill", is_flag=True, help="Add the bill of each row.")
 @CALL
 @JSON
@@ -31,6 +34,7 @@ def predict(
     output: Path | None,
     id_column: str | None,
     proba: bool,
+    budget: float | None,
     bill: bool,
     call: str | None,
     as_json: bool,
@@ -43,12 +47,12 @@ def predict(
     check_outputs([output], [model, table])
     import pandas as pd
 
-    from thrifty.bundle import load
+    from thrifty.bundle import load, load_points
     from thrifty.cli.csv_output import safe_csv_parts
     from thrifty.cli.tables import read_feature_table, read_ids
     from thrifty.costs.money import format_mean
 
-    predictor = load(model)
+    predictor = load(model) if budget is None else load_points(model).at_budget(budget).predictor
     classes, unit = predictor.classes, predictor.prices.unit
     if proba and classes is None:
         raise click.UsageError("--proba: this model is not a classifier; it has no classes.")

@@ -18,6 +18,7 @@ from thrifty.frontier.choice import choose
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.frontier.curve_svg import curve_svg
 from thrifty.frontier.jobs import plain_settings
+from thrifty.frontier.operating_points import operating_points
 from thrifty.frontier.race import LearnerResult, race
 from thrifty.frontier.scoring import Metric, find_metric
 from thrifty.frontier.several_budgets import (
@@ -143,6 +144,14 @@ class BudgetEstimator(PricedEstimator):
             If no point is that good; it names the best one, and the quality that can be asked for.
         """
         return self._with_point(self.frontier_.cheapest(quality, self.confidence), None)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the chosen point, and all others of the upper convex hull, to a `.thrifty` file.
+
+        `thrifty.load` reads the chosen one, `thrifty.load_points` all of them, so that a server can
+        hold its spend at a budget. To save the chosen one alone, use `predictor_.save`.
+        """
+        operating_points(self.frontier_, self.predictor_).save(path)
 
     def _fit(
         self, whole: TrainingSet, validation: Any, resume: str | os.PathLike[str] | None = None

@@ -32,8 +32,8 @@ from thrifty.bundle.file import (
     build_predictor,
     dump_header,
     max_memory,
-    plain_header,
 )
+from thrifty.bundle.points_file import MAX_BUILT, SharedArrays, array_member
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.model.base import shared_parts
@@ -57,8 +57,6 @@ DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 MAX_FIGURES = 2**31 - 1
 # Largest directory of the archive, in bytes: as many members as a zip can have.
 MAX_DIRECTORY = 2**23
-# Bytes of the arrays of all models that are built: to check this many takes a minute.
-MAX_MODELS = 2**34
 
 
 def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes:
@@ -77,7 +75,7 @@ def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes
     arrays["clusters"] = curve.clusters
     present = {name: array for name, array in arrays.items() if array is not None}
     data = {name: pack_array(array) for name, array in present.items()}
-    models = _ModelArrays()
+    models = SharedArrays()
     # With their evidence, which is found by rows that the file does not have.
     headers = {
         _model_name(k): dump_header(models.add(point.predictor()))
@@ -108,34 +106,6 @@ def pack_curve(curve: Curve, settings: Mapping[str, Any] | None = None) -> bytes
     return pack_members({**members, **headers, **models.members})
 
 
-class _ModelArrays:
-    """Collects the arrays of models: each distinct one once, by the digest of its bytes.
-
-    `entries` says type and shape by digest; `members` are the files.
-    """
-
-    def __init__(self) -> None:
-        self.entries: dict[str, dict[str, Any]] = {}
-        self.members: dict[str, bytes] = {}
-        # Shared arrays are read once. Kept with their ids, so that no other array gets these.
-        self._digests: dict[int, tuple[str, NDArray[Any]]] = {}
-
-    def add(self, predictor: Predictor) -> dict[str, Any]:
-        """Collect the arrays of a predictor; return its header, which names them by digest."""
-        header, arrays = plain_header(predictor)
-        return {**header, "arrays": {name: self._digest(array) for name, array in arrays.items()}}
-
-    def _digest(self, array: NDArray[Any]) -> str:
-        if id(array) not in self._digests:
-            data = pack_array(array)
-            entry = array_entry(array, data)
-            digest = entry.pop("sha256")
-            self._digests[id(array)] = digest, array
-            self.entries[digest] = entry
-            self.members[_array_name(digest)] = data
-        return self._digests[id(array)][0]
-
-
 def unpack_curve(data: bytes) -> tuple[Curve, Any]:
     """Unpack a curve, without a chosen point, and the settings given to `pack_curve`.
 
@@ -153,7 +123,7 @@ def unpack_curve(data: bytes) -> tuple[Curve, Any]:
     heading = "the figures of the curve do not fit"
     raise_all(BundleError, heading, [*_figure_problems(figures)])
     listed = {FIGURES, *(f"{name}.npy" for name in figures["arrays"])}
-    listed |= {_array_name(digest) for digest in figures["model_arrays"]}
+    listed |= {array_member(digest) for digest in figures["model_arrays"]}
     listed |= {_model_name(k) for k in range(len(figures["points"]))}
     for member in members.names - listed:
         raise BundleError(f"the curve does not list {member[:80]!r}")
@@ -162,7 +132,7 @@ def unpack_curve(data: bytes) -> tuple[Curve, Any]:
         for name, entry in figures["arrays"].items()
     }
     raise_all(BundleError, heading, [*_array_problems(arrays, len(figures["points"]))])
-    with shared_parts(min(MAX_MODELS, max_memory(len(data)))), allowance(max_memory(len(data))):
+    with shared_parts(min(MAX_BUILT, max_memory(len(data)))), allowance(max_memory(len(data))):
         models = _read_models(members, len(figures["points"]), figures["model_arrays"])
     points = [
         _point(models[k], plain, {name: arrays[name][k] for name in ARRAYS if name in arrays})
@@ -249,7 +219,7 @@ def _array_problems(arrays: Mapping[str, NDArray[Any]], n_points: int) -> Iterat
 def _read_models(members: Archive, count: int, entries: dict[str, Any]) -> list[Predictor]:
     """Build the models of all points; what they have in common is read, checked and built once."""
     arrays = {
-        digest: read_array(members, _array_name(digest), digest, {**entry, "sha256": digest})
+        digest: read_array(members, array_member(digest), digest, {**entry, "sha256": digest})
         for digest, entry in entries.items()
     }
     models = []
@@ -297,10 +267,6 @@ def _as_pair(plain: list[Any] | None) -> tuple[float, float] | None:
 
 def _model_name(k: int) -> str:
     return f"models/{k}.json"
-
-
-def _array_name(digest: str) -> str:
-    return f"arrays/{digest}.npy"
 
 
 def _scalar(value: Any) -> Any:

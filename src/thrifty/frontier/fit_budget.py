@@ -22,6 +22,7 @@ from thrifty.frontier.budget_base import BudgetEstimator
 from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.frontier.jobs import digest_of_rows
+from thrifty.frontier.operating_points import operating_points
 from thrifty.frontier.results import (
     MeasuredOutputs,
     TestPoint,
@@ -182,6 +183,10 @@ class BudgetFit:
     def by_total(self) -> bool:
         """Whether totals of features and errors are to be compared, as a total was minimized."""
         return self.total is not None and self.target_quality is None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the chosen model, and the other points of the hull, to a `.thrifty` file."""
+        operating_points(self.curve, self.predictor).save(path)
 
     def verdict(self, baseline: Baseline) -> str:
         """Return how a baseline compares with the chosen model; see `Baseline.verdict`."""

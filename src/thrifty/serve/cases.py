@@ -305,13 +305,17 @@ class Cases:
                 f"{self._max_open} cases are open; end some, or try again later"
             )
         self._remember(run.handle, case.context)
+        await run.choose_point(record)
         run.begin(record)
         return self._state(run, await run.go_on(), record)
 
     async def _resume(self, record: CaseRecord, row: CaseRow, case: Case) -> CaseState:
         """Go on with a case that was sent again, with what it knows now."""
-        if case.cap is not None and case.cap != row.header.cap:
-            raise CaseConflictError(f"cap: the case has another one, {row.header.cap}")
+        cap = row.header.cap
+        # Pacing may have lowered it.
+        is_lowered = self.runtime.pacing is not None and cap is not None and cap < (case.cap or 0)
+        if case.cap is not None and case.cap != cap and not is_lowered:
+            raise CaseConflictError(f"cap: the case has another one, {cap}")
         known = check_answers(self.runtime.predictor.schema, Answers(known=case.known))
         return await self._step(row.header.case, known, case.context, case.deadline, retry=True)
 
@@ -378,7 +382,7 @@ class Cases:
             raise CaseNotFoundError(f"the ledger has no case {handle[:8]}...")
         if row.ending is not None and row.ending.answer is None:
             raise CaseNotFoundError(f"the values of the case {handle[:8]}... were erased")
-        if row.ending is not None and row.header.model != self.runtime.model:
+        if row.ending is not None and not self.runtime.has(row.header.model):
             raise CaseConflictError(f"another model has answered the case {handle[:8]}...")
         return record
 
@@ -388,7 +392,8 @@ class Cases:
         known = load_values(header.known) if header.known is not None else {}
         context = self._contexts.get(header.case, {})
         case = Case(known=known, context=context, cap=header.cap, deadline=deadline)
-        return CaseRun(self.runtime.shared(), case, replace(header, model=self.runtime.model))
+        shared = self.runtime.shared().at_point(header.model)
+        return CaseRun(shared, case, replace(header, model=shared.model))
 
     def _view(self, record: CaseRecord) -> CaseState:
         """Return where a case stands, without going on."""

@@ -5,28 +5,54 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.untrusted import LARGEST, is_count, is_list, is_number, is_text, parse_json, shown
 
-__all__ = ["MAX_STATE", "MIN_COST", "dump", "restore"]
+__all__ = ["MAX_OPEN", "MAX_STATE", "MIN_COST", "OpenQuestion", "dump", "restore"]
 
 MAX_STATE = 2**24
 """Largest size of a state, in bytes."""
 
+MIN_PROBABILITY = 1e-15  # far below that of exploring
 MIN_COST = 1e-6
 """Smallest loss of asking: less would let the first horizon grow beyond all examples."""
 
-FORMAT = 1
+MAX_OPEN = 10_000
+"""Most labels that are awaited at a time."""
+
+FORMAT = 2
+"""The present format. In format 1, one label could be awaited, and its probability was not kept."""
+
 HEADING = "state of the online gate"
 # Whole numbers of the state, with the smallest value that each can have.
-COUNTS = {"rounds": 0, "asked": 0, "explored": 0, "horizon": 1, "changes": 0}
+COUNTS = {
+    "rounds": 0, "asked": 0, "explored": 0, "answered": 0, "expired": 0, "horizon": 1, "changes": 0
+}  # fmt: skip
 ENTRIES = {*COUNTS, "online_gate", "cost", "logits", "labels", "open", "random"}
 # Entries of NumPy's PCG64 generator, with the number of values that each can have.
 PCG64_RANGES = {"state": 2**128, "inc": 2**128, "has_uint32": 2, "uinteger": 2**32}
+
+
+class OpenQuestion(NamedTuple):
+    """An example whose label is awaited.
+
+    Parameters
+    ----------
+    advice : list
+        What each expert said.
+    probability : float
+        That with which the label was asked for.
+    asked_at : float
+        Time of the decision, in seconds.
+    """
+
+    advice: list[Any]
+    probability: float
+    asked_at: float
 
 
 def dump(state: dict[str, Any]) -> bytes:
@@ -38,7 +64,8 @@ def dump(state: dict[str, Any]) -> bytes:
         If a label cannot be written as JSON.
     """
     wrong = [label for label in state["labels"] or () if not _is_label(label)]
-    wrong += [label for label in state["open"] or () if not (label is None or _is_label(label))]
+    said = [label for _, advice, _, _ in state["open"] for label in advice]
+    wrong += [label for label in said if not (label is None or _is_label(label))]
     if wrong:
         raise DataError(
             f"labels: only text, numbers and booleans can be saved, not {shown(wrong[0])}"
@@ -60,17 +87,30 @@ def restore(data: bytes) -> dict[str, Any]:
         raise BundleError("this is not the state of an online gate")
     if not isinstance(outer["state"], str) or _digest(outer["state"]) != outer["sha256"]:
         raise BundleError("the state of the online gate is damaged: its digest differs")
-    state = parse_json(outer["state"].encode(), max_bytes=MAX_STATE, what=HEADING)
-    if not isinstance(state, dict) or state.get("online_gate") != FORMAT:
-        raise BundleError(f"the state of the online gate is not of format {FORMAT}")
-    if set(state) != ENTRIES:
-        raise BundleError(f"{HEADING}: expected the entries {sorted(ENTRIES)}")
+    state: Any = parse_json(outer["state"].encode(), max_bytes=MAX_STATE, what=HEADING)
+    if not isinstance(state, dict) or state.get("online_gate") not in (1, FORMAT):
+        raise BundleError(f"the state of the online gate is not of format 1 or {FORMAT}")
+    number = state["online_gate"]
+    expected = ENTRIES - {"answered", "expired"} if number == 1 else ENTRIES
+    if set(state) != expected:
+        raise BundleError(f"{HEADING}: expected the entries {sorted(expected)} of format {number}")
+    if number == 1:
+        state = _from_format_1(state)
     raise_all(BundleError, HEADING, _problems(state))
     random = state["random"]
     bits = np.random.PCG64()
     whole: Any = {"bit_generator": "PCG64", "state": {k: random[k] for k in ("state", "inc")}}
     bits.state = whole | {k: random[k] for k in ("has_uint32", "uinteger")}
-    return state | {"random": np.random.Generator(bits)}
+    return {**state, "random": np.random.Generator(bits)}
+
+
+def _from_format_1(state: dict[str, Any]) -> dict[str, Any]:
+    """Return a state of the format in which at most one label was awaited."""
+    advice, asked = state["open"], state["asked"]
+    n_open = int(advice is not None)
+    answered = max(asked - n_open, 0) if is_count(asked) else 0
+    question = [[str(asked), advice, None, 0.0]] if n_open else []
+    return {**state, "open": question, "answered": answered, "expired": 0}
 
 
 def _problems(state: dict[str, Any]) -> list[str]:
@@ -82,14 +122,17 @@ def _problems(state: dict[str, Any]) -> list[str]:
     ]
     if not is_number(state["cost"], MIN_COST, 1):
         problems.append(f"cost is {shown(state['cost'])}")
-    logits, advice, labels = state["logits"], state["open"], state["labels"]
+    logits, questions, labels = state["logits"], state["open"], state["labels"]
     n_experts = len(logits) if isinstance(logits, list) else 0
     if not is_list(logits, partial(is_number, low=-LARGEST, high=LARGEST), least=1):
         problems.append("logits must be numbers, one for each expert")
-    # The advice of each expert on the example whose label is awaited; None stands for ASK.
-    said = partial(is_list, fits=lambda label: label is None or _is_label(label))
-    if advice is not None and not said(advice, least=n_experts, most=n_experts):
-        problems.append(f"open must have a label or none for each of the {n_experts} experts")
+    fits = partial(_is_question, n_experts=n_experts, is_old=state["online_gate"] == 1)
+    if not is_list(questions, fits, most=MAX_OPEN):
+        problems.append(
+            f"open must list questions: key, advice of the {n_experts} experts, probability, time"
+        )
+    elif len({key for key, *_ in questions}) < len(questions):
+        problems.append("open has a key twice")
     if labels is not None and not is_list(labels, _is_label):
         problems.append("labels must be text, numbers or booleans")
     random = state["random"]
@@ -98,6 +141,16 @@ def _problems(state: dict[str, Any]) -> list[str]:
     elif not all(is_count(random[k], 0, n - 1) for k, n in PCG64_RANGES.items()):
         problems.append("random is out of range")
     return problems
+
+
+def _is_question(value: Any, n_experts: int, is_old: bool) -> bool:
+    """Return whether a value is a key, advice (None stands for ASK), a probability and a time."""
+    if not isinstance(value, list) or len(value) != 4:
+        return False
+    key, advice, probability, at = value
+    said = is_list(advice, lambda each: each is None or _is_label(each), n_experts, n_experts)
+    is_drawn = is_old if probability is None else is_number(probability, MIN_PROBABILITY, 1 + 1e-9)
+    return is_text(key) and bool(key) and said and is_drawn and is_number(at, 0, LARGEST)
 
 
 def _is_label(value: Any) -> bool:

@@ -4,13 +4,18 @@ For each example an expert either answers or advises to ask the remote model. As
 and reveals the label, hence the loss of every expert; a local answer reveals nothing. So the gate
 explores: now and then it asks only in order to learn. Otherwise it follows an expert drawn in
 proportion to its weight.
+
+Labels may arrive late, in any order, or never. An estimate of a loss is divided by the probability
+with which the label was asked for when it was, so that it is unbiased however late it is used.
 """
 
 from __future__ import annotations
 
 import os
+import threading
+import time
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple, Self
 
@@ -20,9 +25,9 @@ from numpy.typing import NDArray
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.files import write_whole
 from thrifty.serve.experts import ASK, ExpertPanel
-from thrifty.serve.gate_file import MAX_STATE, MIN_COST, dump, restore
+from thrifty.serve.gate_file import MAX_OPEN, MAX_STATE, MIN_COST, OpenQuestion, dump, restore
 from thrifty.serve.gate_rates import Rates, first_horizon
-from thrifty.untrusted import is_count, is_number, read_file, shown
+from thrifty.untrusted import is_count, is_number, is_text, read_file, shown
 
 __all__ = ["Decision", "OnlineGate"]
 
@@ -30,6 +35,7 @@ Floats = NDArray[np.float64]
 
 # Labels listed in one error message.
 MAX_LISTED = 20
+MAX_KEY = 200  # characters
 
 
 class Decision(NamedTuple):
@@ -38,16 +44,19 @@ class Decision(NamedTuple):
     Parameters
     ----------
     asks : bool
-        Whether to ask the remote model; its label must then be passed to `OnlineGate.feedback`.
+        Whether to ask the remote model; its label is then to be passed to `OnlineGate.feedback`.
     answer : label or None
         The local answer; None if `asks`.
     expert : int or None
         Number of the expert that was followed; None if the gate explores.
+    key : str or None
+        What the label is to be passed with; None unless it `asks`.
     """
 
     asks: bool
     answer: Any
     expert: int | None
+    key: str | None = None
 
 
 class OnlineGate:
@@ -73,15 +82,22 @@ class OnlineGate:
         Labels that may occur. By default those of the predictors, or any.
     random_state : int, optional
         Seed of the random draws.
+    clock : callable
+        Returns the time in seconds; see `expire`.
 
     Attributes
     ----------
     rounds, asked, explored : int
-        Number of examples so far, of those for which the remote model was asked, and of those
-        for which it was asked only in order to learn.
+        Number of examples that are done, of those for which the remote model was asked, and of
+        those for which it was asked only in order to learn.
+    answered, expired : int
+        Number of labels that came back, and of those that never did.
 
     Notes
     -----
+    Methods may be called from several threads at once; experts are then consulted in several
+    threads. At most 10,000 labels are awaited at a time: beyond that, the oldest one expires.
+
     The answer of the remote model counts as the label. An expert is consulted when it is
     followed; when the remote model is asked all experts are, because the label judges them all.
 
@@ -106,6 +122,7 @@ class OnlineGate:
         changes: int = 0,
         labels: Sequence[Any] | None = None,
         random_state: int | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         problems = []
         if not is_number(_plain(cost), MIN_COST, 1):
@@ -122,9 +139,10 @@ class OnlineGate:
         self.cost, self.changes = float(cost), int(changes)
         self.horizon = int(horizon or first_horizon(len(self._panel), self.cost))
         self.labels = self._panel.classes if labels is None else [_plain(x) for x in labels]
-        self.rounds = self.asked = self.explored = 0
+        self.rounds = self.asked = self.explored = self.answered = self.expired = 0
         self._logits: Floats = np.zeros(len(self._panel))
-        self._advice: list[Any] | None = None  # of every expert, while a label is awaited
+        self._open: dict[str, OpenQuestion] = {}  # the oldest first
+        self._clock, self._lock = clock, threading.RLock()
         self._random = np.random.default_rng(random_state)
         self._update()
 
@@ -140,86 +158,166 @@ class OnlineGate:
 
     @property
     def waits(self) -> bool:
-        """Whether the label of the last example is awaited."""
-        return self._advice is not None
+        """Whether any label is awaited."""
+        return bool(self._open)
 
-    def decide(self, x: Any) -> Decision:
+    @property
+    def open_keys(self) -> tuple[str, ...]:
+        """The keys of the labels that are awaited, the oldest first."""
+        with self._lock:
+            return tuple(self._open)
+
+    def decide(self, x: Any, key: str | None = None) -> Decision:
         """Answer an example, or ask the remote model about it.
+
+        Parameters
+        ----------
+        x : object
+            The example, as the experts take it.
+        key : str, optional
+            What the label will be passed with, if the remote model is asked; by default a number.
 
         Raises
         ------
         DataError
-            If the label of the previous example is awaited.
+            If a label is awaited under this key already.
         SourceError
             If an expert fails; the round does not count then.
         """
-        if self._advice is not None:
-            raise DataError(
-                "decide: the label of the previous example is awaited; pass it to feedback, or "
-                "call drop if it will not come"
-            )
+        if key is not None and not (is_text(key, MAX_KEY) and key):
+            raise DataError(f"key: {shown(key)} is not a text of 1 to {MAX_KEY} characters")
         expert = None
-        if self._random.random() >= self._rates.gamma:
-            position = self._random.random() * self._cumulative[-1]
-            expert = min(bisect_right(self._cumulative, position), len(self._cumulative) - 1)
+        with self._lock:
+            if key is not None and key in self._open:
+                raise DataError(f"key: the label of {shown(key)} is awaited already; pass another")
+            gamma, weights = self._rates.gamma, self._weights
+            if self._random.random() >= gamma:
+                position = self._random.random() * self._cumulative[-1]
+                expert = min(bisect_right(self._cumulative, position), len(self._cumulative) - 1)
+        # Experts may take their time: others can decide meanwhile.
+        if expert is not None:
             advice = self._checked(self._panel.advice(expert, x), expert)
             if advice is not ASK:
-                self._end_round()
+                with self._lock:
+                    self._end_round()
                 return Decision(False, advice, expert)
-        self._advice = [self._checked(said, j) for j, said in enumerate(self._panel.all_advice(x))]
+        said = [self._checked(each, j) for j, each in enumerate(self._panel.all_advice(x))]
+        # The label is revealed to all experts or to none, with one probability (eq. 6.5): that of
+        # the weights with which this was drawn, whatever they are when it arrives.
+        asks = np.array([each is ASK for each in said])
+        probability = gamma + (1.0 - gamma) * float(weights[asks].sum())
+        with self._lock:
+            return self._ask(key, OpenQuestion(said, probability, self._clock()), expert)
+
+    def _ask(self, key: str | None, question: OpenQuestion, expert: int | None) -> Decision:
+        """Note that a label is awaited."""
         self.asked += 1
         self.explored += expert is None
-        return Decision(True, None, expert)
+        name = str(self.asked) if key is None else key
+        while name in self._open:
+            name += "'"
+        self._open[name] = question
+        if len(self._open) > MAX_OPEN:
+            self._expire(next(iter(self._open)))
+        return Decision(True, None, expert, name)
 
-    def feedback(self, label: Any) -> Floats:
-        """Learn from the label that the remote model returned.
+    def feedback(self, label: Any, key: str | None = None) -> Floats:
+        """Learn from a label that the remote model returned.
+
+        Parameters
+        ----------
+        label : label
+        key : str, optional
+            That of the decision; it can be left out if only one label is awaited.
 
         Returns
         -------
         float64 array of shape (K,)
-            Unbiased estimate of the loss of each expert in this round.
+            Unbiased estimate of the loss of each expert in the round of the decision.
 
         Raises
         ------
         DataError
-            If no label is awaited, or the label is not one that may occur.
+            If no label is awaited under this key, or the label is not one that may occur.
         """
-        advice = self._awaiting("feedback")
-        label = _plain(label)
-        if label is None or label is ASK or label != label:
-            raise DataError(f"label: {label!r} is not a label; call drop if there is no answer")
-        if self.labels is not None and label not in self.labels:
-            raise DataError(f"label: {label!r} is none of {self.labels[:MAX_LISTED]}")
-        asks = np.array([said is ASK for said in advice])
-        losses = np.array([self.cost if said is ASK else float(said != label) for said in advice])
-        gamma = self._rates.gamma
-        # The label is revealed to all experts or to none, with one probability (eq. 6.5).
-        probability = gamma + (1.0 - gamma) * float(self._weights[asks].sum())
-        estimates = losses / probability
-        self._logits -= self._rates.eta * estimates
-        self._advice = None
-        self._update()
-        self._end_round()
-        return estimates
+        with self._lock:
+            name = self._awaiting("feedback", key)
+            label = _plain(label)
+            if label is None or label is ASK or label != label:
+                raise DataError(f"label: {label!r} is not a label; call drop if there is no answer")
+            if self.labels is not None and label not in self.labels:
+                raise DataError(f"label: {label!r} is none of {self.labels[:MAX_LISTED]}")
+            advice, probability, _ = self._open.pop(name)
+            losses = [self.cost if said is ASK else float(said != label) for said in advice]
+            self.answered += 1
+            # A label that never comes back is as one that was not asked for.
+            estimates = np.array(losses) / (probability * self.answer_rate)
+            self._logits -= self._rates.eta * estimates
+            self._update()
+            self._end_round()
+            return estimates
 
-    def drop(self) -> None:
-        """Go on without the label: the remote model did not answer, and nothing is learned."""
-        self._awaiting("drop")
-        self._advice = None
+    @property
+    def answer_rate(self) -> float:
+        """Share of the labels asked for that came back."""
+        return (self.answered + 1) / (self.answered + 1 + self.expired)
+
+    def drop(self, key: str | None = None) -> None:
+        """Go on without a label: the remote model did not answer, and nothing is learned.
+
+        Raises
+        ------
+        DataError
+            If no label is awaited under this key.
+        """
+        with self._lock:
+            self._expire(self._awaiting("drop", key))
+
+    def expire(self, max_age: float) -> int:
+        """Go on without the labels that were asked for more than `max_age` seconds ago.
+
+        Returns
+        -------
+        int
+            How many these are.
+        """
+        with self._lock:
+            before = self._clock() - max_age
+            old = [key for key, question in self._open.items() if question.asked_at < before]
+            for key in old:
+                self._expire(key)
+            return len(old)
+
+    def _expire(self, key: str) -> None:
+        del self._open[key]
+        self.expired += 1
         self._end_round()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file, the random generator included, but not the experts."""
-        random: Any = self._random.bit_generator.state
-        advice = self._advice and [None if said is ASK else said for said in self._advice]
-        names = ("rounds", "asked", "explored", "horizon", "changes", "cost", "labels")
-        state = {
-            **{name: getattr(self, name) for name in names},
-            "logits": self._logits.tolist(),
-            "open": advice,
-            "random": {**random["state"], **{k: random[k] for k in ("has_uint32", "uinteger")}},
-        }
-        write_whole(path, dump(state))
+        write_whole(path, self.dump())
+
+    def dump(self) -> bytes:
+        """Return the state as bytes; see `save`."""
+        with self._lock:
+            random: Any = self._random.bit_generator.state
+            names = (
+                "rounds", "asked", "explored", "answered", "expired", "horizon", "changes", "cost",
+                "labels",
+            )  # fmt: skip
+            return dump(
+                {
+                    **{name: getattr(self, name) for name in names},
+                    "logits": self._logits.tolist(),
+                    "open": [
+                        [key, [None if said is ASK else said for said in advice], probability, at]
+                        for key, (advice, probability, at) in self._open.items()
+                    ],
+                    "random": {
+                        **random["state"], **{k: random[k] for k in ("has_uint32", "uinteger")}
+                    },
+                }
+            )  # fmt: skip
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], experts: Sequence[Any]) -> Self:
@@ -231,19 +329,30 @@ class OnlineGate:
             If the file is damaged, or was written with another number of experts.
         """
         try:
-            state = restore(read_file(path, MAX_STATE))
-            n_experts = len(state["logits"])
-            if n_experts != len(experts):
-                raise BundleError(f"the state is of {n_experts} experts, {len(experts)} are given")
+            return cls.restore(read_file(path, MAX_STATE), experts)
         except BundleError as error:
             raise BundleError(f"{os.fspath(path)}: {error}") from error
+
+    @classmethod
+    def restore(cls, data: bytes, experts: Sequence[Any]) -> Self:
+        """Restore a gate from the bytes of `dump`; see `load`."""
+        state = restore(data)
+        n_experts = len(state["logits"])
+        if n_experts != len(experts):
+            raise BundleError(f"the state is of {n_experts} experts, {len(experts)} are given")
         gate = cls(experts, state["cost"], state["horizon"], state["changes"], state["labels"])
-        for name in ("rounds", "asked", "explored", "horizon"):
+        for name in ("rounds", "asked", "explored", "answered", "expired", "horizon"):
             setattr(gate, name, state[name])
         gate._logits = np.array(state["logits"], dtype=np.float64)
-        gate._advice = state["open"] and [ASK if said is None else said for said in state["open"]]
         gate._random = state["random"]
         gate._update()
+        for key, said, probability, at in state["open"]:
+            advice = [ASK if each is None else each for each in said]
+            if probability is None:  # of an earlier format: of the weights that it still has
+                asks = np.array([each is ASK for each in advice])
+                gamma = gate._rates.gamma
+                probability = gamma + (1.0 - gamma) * float(gate._weights[asks].sum())
+            gate._open[key] = OpenQuestion(advice, probability, at)
         return gate
 
     def __repr__(self) -> str:
@@ -274,11 +383,19 @@ class OnlineGate:
                 self._logits *= new / old
             self._update()
 
-    def _awaiting(self, method: str) -> list[Any]:
-        """Return the advice of the experts on the example whose label is awaited."""
-        if self._advice is None:
+    def _awaiting(self, method: str, key: str | None) -> str:
+        """Return the key of a label that is awaited."""
+        if key is None and len(self._open) == 1:
+            return next(iter(self._open))
+        if key is None and not self._open:
             raise DataError(f"{method}: no label is awaited; only a decision that asks awaits one")
-        return self._advice
+        if key is None:
+            raise DataError(
+                f"{method}: {len(self._open)} labels are awaited; pass the key of the decision"
+            )
+        if key not in self._open:
+            raise DataError(f"{method}: no label is awaited under {shown(key)}, or it has expired")
+        return key
 
     def _checked(self, advice: Any, expert: int) -> Any:
         """Return the advice of an expert if it is `ASK` or a label that may occur."""

@@ -5,6 +5,9 @@ variable of the budget) and serves each case with the point that is best at that
 argmax of quality - price * bill. A case that costs more than the budget raises the price, one
 that costs less lowers it, by a constant step of its logarithm. The steps add up: over any run of
 cases, what was spent beyond the budget is at most (highest - lowest log price) / step budgets.
+
+Several processes may pace together: each adds its steps to a state that they share (`Pacer.merge`),
+and goes on from what all have added (`Pacer.adopt`).
 """
 
 from __future__ import annotations
@@ -13,15 +16,16 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from thrifty.costs.money import money, price_fault
 from thrifty.errors import DataError, raise_all
+from thrifty.serve.ceilings import SECONDS, Ceiling, Grant, read_grants
+from thrifty.untrusted import LARGEST, is_number
 
-__all__ = ["OperatingPoint", "Pacer", "Ticket"]
+__all__ = ["Changes", "OperatingPoint", "Pacer", "Ticket"]
 
-MINUTE, DAY = 60.0, 86_400.0
 # How fast the ratio of real to published bills forgets: about the last 500 cases count.
 MEMORY = 0.998
 # Cases at the published bills that the ratio starts from, so that the first bills do not rule it.
@@ -67,19 +71,43 @@ class Ticket:
     windows: tuple[int, ...] = field(repr=False)
 
 
-class _Ceiling:
-    """A limit on what is spent within each window of time, counting what is still open."""
+@dataclass
+class Changes:
+    """What a pacer has added since it last adopted a state.
 
-    def __init__(self, limit: float, seconds: float) -> None:
-        self.limit, self.seconds = limit, seconds
-        self.window, self.committed = 0, 0.0
+    Parameters
+    ----------
+    moved : float
+        Change of the log price.
+    real, published : float
+        Sums of real and published bills, of which older ones count less.
+    n : int
+        How many bills they are sums of.
+    grants : dict of str to (int, float)
+        By ceiling: what is granted for a window.
+    """
 
-    def left(self, now: float) -> float:
-        """Return what may still be spent in the present window."""
-        window = int(now // self.seconds)
-        if window != self.window:
-            self.window, self.committed = window, 0.0
-        return max(self.limit - self.committed, 0.0)
+    moved: float = 0.0
+    real: float = 0.0
+    published: float = 0.0
+    n: int = 0
+    grants: dict[str, Grant] = field(default_factory=dict)
+
+    def add(self, real: float, published: float) -> None:
+        """Count one more bill."""
+        self.real = MEMORY * self.real + real
+        self.published = MEMORY * self.published + published
+        self.n += 1
+
+    def without(self, earlier: Changes) -> Changes:
+        """Return what came after earlier changes, which are part of these."""
+        n = self.n - earlier.n
+        return Changes(
+            self.moved - earlier.moved,
+            self.real - MEMORY**n * earlier.real,
+            self.published - MEMORY**n * earlier.published,
+            n,
+        )
 
 
 class Pacer:
@@ -95,15 +123,20 @@ class Pacer:
         How much the logarithm of the price of money changes after a case that costs one budget
         too much. Larger steps settle faster and lose a little quality.
     per_minute, per_day : float, optional
-        Ceilings on what is spent in each minute and each day (UTC). They are never exceeded: a
-        case reserves what it may cost at most, and gets a lower `cap` where less is left.
+        Ceilings on what the cases that begin in each minute and each day (UTC) spend. They are
+        never exceeded: a case reserves what it may cost at most, and gets a lower `cap` where less
+        is left.
+    shared : bool
+        Whether other processes pace with this one, so that it may spend only what it was granted
+        of the ceilings: see `merge`.
     clock : callable
         Returns the time in seconds.
 
     Notes
     -----
-    Bills may arrive late. Until then a case counts with the bill that is expected of its point:
-    the published one times the recent ratio of real to published bills. `settle` corrects it.
+    Bills may arrive late, or never. Until then a case counts with the bill that is expected of its
+    point: the published one times the recent ratio of real to published bills. `settle` corrects
+    it.
 
     Examples
     --------
@@ -124,6 +157,7 @@ class Pacer:
         step: float = 0.02,
         per_minute: float | None = None,
         per_day: float | None = None,
+        shared: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         _check(points, budget, step, per_minute, per_day)
@@ -144,35 +178,57 @@ class Pacer:
         is_slack = affordable == len(self._slopes)
         self._log_price = self._floor if is_slack else math.log(self._slopes[affordable])
         self._ceilings = {
-            name: _Ceiling(float(limit), seconds)
-            for name, limit, seconds in (("minute", per_minute, MINUTE), ("day", per_day, DAY))
+            name: Ceiling(float(limit), SECONDS[name], shared)
+            for name, limit in (("minute", per_minute), ("day", per_day))
             if limit is not None
         }
+        self._since = Changes()
         self._real = self._published = PRIOR_CASES * self.budget
         self._counts = [0] * len(self.points)
         self._settled = self._limited = 0
         self._spent = self._promised = 0.0
 
-    def choose(self) -> Ticket:
-        """Return the point that serves the next case, and what the case may spend at most."""
+    @property
+    def lacks_grants(self) -> bool:
+        """Whether the next case would be limited for want of a grant; `merge` asks for one."""
         with self._lock:
-            price = math.exp(min(self._log_price, 700.0))
-            index = self._hull[sum(slope > price for slope in self._slopes)]
+            now, largest = self._clock(), self.points[self._next()].largest
+            return any(each.lacks(largest, now) for each in self._ceilings.values())
+
+    def choose(self, most: float = math.inf) -> Ticket:
+        """Return the point that serves the next case, and what the case may spend at most.
+
+        Parameters
+        ----------
+        most : float
+            What the case may cost at most for other reasons.
+        """
+        with self._lock:
+            index = self._next()
             point = self.points[index]
             now = self._clock()
             left = min((each.left(now) for each in self._ceilings.values()), default=math.inf)
-            cap = min(point.largest, left)
+            cap = min(point.largest, most, left)
             for ceiling in self._ceilings.values():
                 ceiling.committed += cap
-            expected = min(point.bill * self._real / self._published, cap)
-            self._move(expected)
+            expected = min(self._expected(index), cap)
+            self._move(expected - self.budget)
             self._counts[index] += 1
-            self._limited += left < point.largest
+            self._limited += left < min(point.largest, most)
             windows = tuple(each.window for each in self._ceilings.values())
             return Ticket(index, cap, expected, point.bill, windows)
 
-    def settle(self, ticket: Ticket, spent: float) -> None:
+    def ticket(self, index: int) -> Ticket:
+        """Return the ticket of a case that began in another process, or before a restart."""
+        with self._lock:
+            expected = self._expected(index)
+            self._counts[index] += 1  # it is settled here, and `open` is a difference
+            return Ticket(index, math.inf, expected, self.points[index].bill, ())
+
+    def settle(self, ticket: Ticket, spent: float, may_go_on: bool = False) -> None:
         """Record what a case has really spent, once; it may be late, and in any order.
+
+        A case that `may_go_on` keeps what it has reserved.
 
         Raises
         ------
@@ -183,17 +239,44 @@ class Pacer:
             raise DataError(f"spent: {fault}")
         amount = float(spent)
         with self._lock:
-            for ceiling, window in zip(self._ceilings.values(), ticket.windows, strict=True):
-                if ceiling.window == window:
+            for ceiling, window in zip(self._ceilings.values(), ticket.windows, strict=False):
+                if ceiling.window == window and not may_go_on:
                     ceiling.committed += amount - ticket.cap
             # What a case adds to the log price in the end is (spent - budget) / budget steps.
-            self._move(amount - ticket.expected + self.budget)
+            self._move(amount - ticket.expected)
             if ticket.cap > 0:  # a stopped case says nothing about the bills of its point
+                self._since.add(amount, ticket.published)
                 self._real = MEMORY * self._real + amount
                 self._published = MEMORY * self._published + ticket.published
             self._settled += 1
             self._spent += amount
             self._promised += ticket.published
+
+    def cancel(self, ticket: Ticket) -> None:
+        """Take back a ticket whose case was never served."""
+        with self._lock:
+            for ceiling, window in zip(self._ceilings.values(), ticket.windows, strict=True):
+                if ceiling.window == window:
+                    ceiling.committed -= ticket.cap
+            self._move(self.budget - ticket.expected)
+            self._counts[ticket.index] -= 1
+
+    def reopen(self, index: int, spent: float) -> None:
+        """Take back that a case was settled with what it has spent: it goes on."""
+        with self._lock:
+            self._move(self._expected(index) - spent)
+            self._counts[index] -= 1  # `ticket` counts it again
+            self._settled -= 1
+            self._spent -= spent
+            self._promised -= self.points[index].bill
+
+    def correct(self, amount: float) -> None:
+        """Record that cases which are settled have cost so much more, or less, after all."""
+        with self._lock:
+            self._move(amount)
+            self._since.real += amount
+            self._real = max(self._real + amount, 0.0)
+            self._spent += amount
 
     def metrics(self) -> dict[str, Any]:
         """Return what was spent against what was promised.
@@ -204,7 +287,7 @@ class Pacer:
             `cases`, `open` (not settled yet), `limited` (cases with less than their point may
             cost, because of a ceiling), `by_point` (cases), `spent`, `mean_spent`, `budget`,
             `promised` (the published bills of the settled cases), `price_of_money`, and
-            `committed` (per ceiling, in the present window).
+            `committed` (per ceiling, in the present window) and `ceilings`.
         """
         with self._lock:
             cases, settled = sum(self._counts), self._settled
@@ -221,50 +304,108 @@ class Pacer:
                 "promised": self._promised,
                 "price_of_money": math.exp(min(self._log_price, 700.0)),
                 "committed": {name: each.committed for name, each in self._ceilings.items()},
+                "ceilings": {name: each.limit for name, each in self._ceilings.items()},
             }
 
-    def state(self) -> dict[str, Any]:
-        """Return what `resume` needs after a restart, as plain values."""
-        with self._lock:
-            return {
-                "log_price": self._log_price,
-                "real": self._real,
-                "published": self._published,
-                "windows": {
-                    name: [each.window, each.committed] for name, each in self._ceilings.items()
-                },
-            }
+    def merge(
+        self, shared: Mapping[str, Any] | None, closing: bool = False
+    ) -> tuple[dict[str, Any], Changes]:
+        """Add what this pacer has done to the state that it shares with others.
 
-    def resume(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state; what was open counts as spent in full.
+        Parameters
+        ----------
+        shared : mapping, optional
+            The state, as plain values; None if there is none.
+        closing : bool
+            Whether to give back what was granted and not spent.
+
+        Returns
+        -------
+        state : dict
+            To be stored in place of `shared`.
+        changes : Changes
+            To be passed to `adopt` with the state, once it is stored.
 
         Raises
         ------
         DataError
-            If it is not what `state` returned.
+            If the state is not one that `merge` returned.
         """
-        try:
-            numbers = [float(state[name]) for name in ("log_price", "real", "published")]
-            windows = {
-                name: (int(state["windows"][name][0]), float(state["windows"][name][1]))
-                for name in self._ceilings.keys() & state["windows"].keys()
-            }
-        except (KeyError, IndexError, TypeError, ValueError, OverflowError, AttributeError):
-            raise DataError("state: this is not what Pacer.state returned") from None
-        amounts = [*numbers[1:], *(committed for _, committed in windows.values())]
-        if not math.isfinite(numbers[0]) or not all(0 <= amount < math.inf for amount in amounts):
-            raise DataError("state: the price of money or an amount is out of range")
         with self._lock:
-            self._log_price = max(numbers[0], self._floor)
-            self._real, self._published = numbers[1], max(numbers[2], self.budget)
-            for name, (window, committed) in windows.items():
-                self._ceilings[name].window = window
-                self._ceilings[name].committed = committed
+            now, since = self._clock(), replace(self._since, grants={})
+            if shared is None:
+                log_price, real, published = self._log_price, self._real, self._published
+                grants: dict[str, Grant] = {}
+            else:
+                log_price, real, published, grants = _read_state(shared)
+                decay = MEMORY**since.n
+                log_price = max(log_price + since.moved, self._floor)
+                real, published = (
+                    max(decay * real + since.real, 0.0), decay * published + since.published
+                )  # fmt: skip
+            for name, ceiling in self._ceilings.items():
+                if not ceiling.is_shared:
+                    continue
+                if closing:
+                    kept = ceiling.give_back(grants.get(name), now)
+                    grants |= {} if kept is None else {name: kept}
+                else:
+                    largest = self.points[self._next()].largest
+                    found = ceiling.request(grants.get(name), largest, now)
+                    grants[name], since.grants[name] = found
+            state = {
+                "log_price": log_price,
+                "real": real,
+                "published": published,
+                "grants": {name: list(grant) for name, grant in grants.items()},
+            }
+            return state, since
 
-    def _move(self, amount: float) -> None:
-        """Move the price of money for a case that costs `amount`."""
-        excess = amount / self.budget - 1.0
-        self._log_price = max(self._log_price + self.step * excess, self._floor)
+    def adopt(self, state: Mapping[str, Any], changes: Changes) -> None:
+        """Go on from a state of `merge`, which has these changes of this pacer already.
+
+        Raises
+        ------
+        DataError
+            If the state is not one that `merge` returned.
+        """
+        log_price, real, published, grants = _read_state(state)
+        with self._lock:
+            self._since = since = self._since.without(changes)
+            decay = MEMORY**since.n
+            self._log_price = max(log_price + since.moved, self._floor)
+            self._real = decay * real + since.real
+            self._published = max(decay * published + since.published, self.budget)
+            for name, own in changes.grants.items():
+                self._ceilings[name].take(grants[name], own)
+
+    def _next(self) -> int:
+        """Return the point that is best at the present price."""
+        price = math.exp(min(self._log_price, 700.0))
+        return self._hull[sum(slope > price for slope in self._slopes)]
+
+    def _expected(self, index: int) -> float:
+        """Return the bill that is expected of a point by what bills have been of late."""
+        return self.points[index].bill * self._real / self._published
+
+    def _move(self, excess: float) -> None:
+        """Move the price of money for what was spent beyond the budget."""
+        before = self._log_price
+        self._log_price = max(before + self.step * excess / self.budget, self._floor)
+        self._since.moved += self._log_price - before
+
+
+def _read_state(state: Mapping[str, Any]) -> tuple[float, float, float, dict[str, Grant]]:
+    """Return what a state holds, if `merge` could have returned it."""
+    fits = isinstance(state, Mapping) and state.keys() == {
+        "log_price", "real", "published", "grants"
+    }  # fmt: skip
+    if fits and is_number(state["log_price"], -LARGEST, LARGEST):
+        amounts = state["real"], state["published"]
+        grants = read_grants(state["grants"])
+        if grants is not None and all(is_number(amount, 0, LARGEST) for amount in amounts):
+            return float(state["log_price"]), float(amounts[0]), float(amounts[1]), dict(grants)
+    raise DataError("the state of the pacer is not one that Pacer.merge returned")
 
 
 def _check(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from thrifty.bundle import Predictor
+from thrifty.bundle import Predictor, Receipt
 from thrifty.bundle.receipt import plain_value
 from thrifty.errors import DataError, SourceError
 from thrifty.serve.ledger.records import CaseRow, Entry
@@ -16,7 +16,10 @@ from thrifty.serve.runtime.one_source import answer
 from thrifty.serve.sources.rows import Feature, RowSource
 from thrifty.serve.sources.values import check_values, load_json, load_values
 
-__all__ = ["ReplayedCase", "WhatIf", "what_if"]
+__all__ = ["MissingValueError", "ReplayedCase", "WhatIf", "replay", "what_if"]
+
+BELOW_CAP = "(cap)"
+"""Stands for a feature where the cap is below the evaluations that come first."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,43 @@ class WhatIf:
         return sum(amounts) / len(amounts) if amounts else 0.0
 
 
+class MissingValueError(DataError):
+    """A model asks for a feature that a past case does not have."""
+
+    def __init__(self, feature: Feature) -> None:
+        super().__init__(f"{feature!r} was never bought")
+        self.feature = feature
+
+
+def replay(
+    predictor: Predictor,
+    known: Mapping[Feature, Any],
+    bought: Mapping[Feature, Any],
+    cap: float | None = None,
+) -> tuple[Any, Receipt]:
+    """Predict a case with the values that it had, and return the answer and the receipt.
+
+    Values of features that the model does not know are left out.
+
+    Raises
+    ------
+    MissingValueError
+        If the model asks for another one.
+    """
+    schema = predictor.schema
+    free, values = (
+        check_values(schema, {f: x for f, x in found.items() if f in schema.names})[0]
+        for found in (known, bought)
+    )
+    try:
+        return answer(predictor, RowSource(values), free, cap)
+    except SourceError as error:
+        absent = [feature for feature in error.walk.asks if feature not in values]
+        raise MissingValueError(absent[0]) from None
+    except DataError:  # the cap is below the evaluations that come first
+        raise MissingValueError(BELOW_CAP) from None
+
+
 def what_if(
     cases: Iterable[tuple[CaseRow, list[Entry]]], predictor: Predictor, cap: float | None = None
 ) -> WhatIf:
@@ -114,18 +154,10 @@ def what_if(
                 (free if entry.outcome == "known" else bought).update(load_values(entry.values))
             elif entry.outcome == "declined":  # missing, and free
                 free |= {f: None for f in schema.names if client_item(f) == entry.item}
-        known, values = (
-            check_values(schema, {f: x for f, x in found.items() if f in schema.names})[0]
-            for found in (free, bought)
-        )
         try:
-            label, receipt = answer(predictor, RowSource(values), known, cap)
-        except SourceError as error:
-            absent = [feature for feature in error.walk.asks if feature not in values]
-            lacking.update(absent[:1])
-            continue
-        except DataError:  # the cap is below the evaluations that come first
-            lacking["(cap)"] += 1
+            label, receipt = replay(predictor, free, bought, cap)
+        except MissingValueError as error:
+            lacking[error.feature] += 1
             continue
         replayed.append(
             ReplayedCase(

@@ -17,6 +17,7 @@ from thrifty.web.guard import Guard
 from thrifty.web.metrics import Metrics, Sample
 from thrifty.web.model_routes import ModelRoutes
 from thrifty.web.openapi import Operation, describe_api
+from thrifty.web.pacing_metrics import watch_runtime
 from thrifty.web.settings import Settings
 from thrifty.web.wire import (
     JsonRoute,
@@ -80,6 +81,7 @@ def create_app(
     if cases is not None:
         operations += CASE_OPERATIONS
         routes += CaseRoutes(cases, settings, metrics).routes
+        watch_runtime(cases.runtime, metrics)
     document = describe_api(operations, settings.token is not None)
 
     async def openapi(request: Request) -> Response:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from thrifty.bundle.receipt import plain_value
-from thrifty.errors import LedgerError
+from thrifty.errors import DataError, LedgerError
 from thrifty.serve.ledger.records import CaseRecord, CaseRow, Ending, Entry, Grants, Header, Intent
 from thrifty.serve.runtime.account import by_source
 from thrifty.serve.runtime.case import Case
@@ -57,6 +57,7 @@ class CaseRun:
         )
         self._late = False
         self._row: CaseRow | None = None
+        self._settled: float | None = None  # what the pacing knows to be spent, once it is over
         self.progress: Progress
 
     @property
@@ -66,7 +67,9 @@ class CaseRun:
 
     async def serve(self) -> CaseReceipt:
         """Walk, buy, answer."""
-        self.begin(await self.find())
+        record = await self.find()
+        await self.choose_point(record)
+        self.begin(record)
         return await self.go_on()
 
     async def find(self) -> CaseRecord:
@@ -75,10 +78,37 @@ class CaseRun:
         found: CaseRecord = await asyncio.wrap_future(self._ledger.find(self._header, oldest))
         return found
 
+    async def choose_point(self, record: CaseRecord) -> None:
+        """Take the operating point that the case began with; for a new one, choose it.
+
+        Raises
+        ------
+        CaseConflictError
+            If it began with another model.
+        """
+        pacing, caps = self._shared.pacing, [self._case.cap]
+        if pacing is None:
+            return
+        if record.row is not None:
+            model = record.row.header.model
+            caps.append(record.row.header.cap)
+        else:
+            ticket = await pacing.choose(self.handle, self._case.cap)
+            model = pacing.models[ticket.index]
+            caps.append(None if ticket.cap == math.inf else ticket.cap)
+        cap = min((each for each in caps if each is not None), default=None)
+        self._shared, self._case = self._shared.at_point(model), replace(self._case, cap=cap)
+        self._header = replace(self._header, model=model, cap=cap)
+
     def begin(self, record: CaseRecord, retry: bool = True) -> None:
         """Start the walk with what is known, and tell it what earlier runs have bought."""
         self._row = record.row
-        self.progress = Progress(self._shared, self._case, record, retry)
+        try:
+            self.progress = Progress(self._shared, self._case, record, retry)
+        except DataError:
+            if self._shared.pacing is not None and record.row is None:
+                self._shared.pacing.cancel(self.handle)
+            raise
         plain, _ = check_values(self._schema, self.progress.known)
         self._header = replace(self._header, known=dump_values(plain))
 
@@ -233,6 +263,10 @@ class CaseRun:
             shared.spent[source.terms.name] += result.paid
         self.progress.results |= results
         self._ledger.settle(settlements(self._header.case, mine, results))
+        if self._settled is not None and shared.pacing is not None:  # it came too late
+            spent = self.progress.account.spent(walk)
+            shared.pacing.correct(spent - self._settled)
+            self._settled = spent
 
     async def _wait_for(self, offer: Offer, entry: Entry) -> None:
         """Use what another run has bought, or wait for it; an abandoned one is asked for again."""
@@ -268,18 +302,40 @@ class CaseRun:
             unit=self._shared.predictor.prices.unit,
         )
         written = self._ledger.finish(self._header, ending)
+        self._settle(ending)
+        if self._shared.shadow is not None:
+            known, values = walk.known, self.progress.values
+            bought = {f: x for f, x in values.items() if f not in known}
+            self._shared.shadow.submit(known, bought, standing.best, standing.bill)
         receipt = self._receipt()  # while it is written
         await self._until(asyncio.wrap_future(written))
         is_recorded = written.done() and written.exception() is None
         seconds = time.monotonic() - self._started
         return replace(receipt, recorded=is_recorded, seconds=seconds)
 
+    def _settle(self, ending: Ending) -> None:
+        """Tell the pacing what the case has spent, and let it write if it is time."""
+        pacing = self._shared.pacing
+        if pacing is None:
+            return
+        earlier = None if self._row is None else self._row.ending
+        if earlier is None:
+            may_go_on = ending.stopped == "deadline"  # sent again, it buys what it lacks
+            pacing.ended(self.handle, self._header.model, ending.spent, may_go_on)
+        else:
+            pacing.correct(ending.spent - earlier.spent)
+        self._settled = ending.spent
+        if pacing.is_due:
+            self._shared.start(asyncio.to_thread(pacing.exchange))
+
     async def _pause(self) -> CaseReceipt:
         """Record that the case waits for the client, unless the ledger has it, and return so far.
 
         Whoever gets the receipt will come back: the case must be there then.
         """
-        row = self._row
+        row, pacing = self._row, self._shared.pacing
+        if pacing is not None and row is not None and row.ending is not None:
+            pacing.reopened(self._header.model, row.ending.spent)
         if row is None or row.ending is not None or row.header != self._header:
             await asyncio.wrap_future(self._ledger.finish(self._header, None))
         return replace(self._receipt(), recorded=True)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
-import hashlib
 import threading
+import warnings
 import weakref
 from collections.abc import Collection, Coroutine, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from thrifty.bundle import Predictor
-from thrifty.bundle.file import pack
 from thrifty.errors import DataError, LedgerError
 from thrifty.serve.ledger import Ledger
 from thrifty.serve.ledger.none import NoLedger
 from thrifty.serve.runtime.case import Case
 from thrifty.serve.runtime.catalog import Catalog
+from thrifty.serve.runtime.pacing import Pacing, digest_of
 from thrifty.serve.runtime.receipt import CaseReceipt
 from thrifty.serve.runtime.run import CaseRun
 from thrifty.serve.runtime.shared import Shared
@@ -26,6 +26,9 @@ from thrifty.serve.sources.breaker import Breaker
 from thrifty.serve.sources.client import CLIENT
 from thrifty.serve.sources.model import ModelSource
 from thrifty.serve.sources.rows import Feature
+
+if TYPE_CHECKING:
+    from thrifty.serve.shadow import Shadow
 
 __all__ = ["Runtime"]
 
@@ -59,6 +62,11 @@ class Runtime:
         counts as paid.
     reasons : bool
         Whether receipts say why each feature was bought; this takes as long as all the rest.
+    pacing : Pacing, optional
+        Has an operating point chosen for each case, so that what is spent stays at a budget.
+        `predictor` is one of its points.
+    shadow : Shadow, optional
+        Replays each case on another model, without buying anything.
 
     Attributes
     ----------
@@ -99,6 +107,8 @@ class Runtime:
         linger: float = 30.0,
         reasons: bool = False,
         asked: Collection[Feature] = (),
+        pacing: Pacing | None = None,
+        shadow: Shadow | None = None,
     ) -> None:
         self.predictor = predictor
         if predictor.caller is not None:
@@ -107,10 +117,13 @@ class Runtime:
             predictor.caller = None
         if not linger >= 0:
             raise DataError(f"linger: {linger!r} is not a number of seconds of 0 or more")
-        self.model = hashlib.sha256(pack(predictor)).hexdigest()
+        self.model = digest_of(predictor)
         self.sources = tuple(sources)
         self.catalog = Catalog(predictor, sources, given, asked)
         self.ledger = ledger
+        self.pacing, self.shadow = pacing, shadow
+        if pacing is not None:
+            self._start_pacing(pacing, given, asked)
         breakers = {
             source.terms.name: Breaker(source.terms.trips_after, source.terms.rests)
             for source in sources
@@ -118,13 +131,30 @@ class Runtime:
         breakers[CLIENT] = Breaker(trips_after=1, rests=0.0)  # it is never asked: never fails
         # What belongs to an event loop is made anew for each.
         self._template = Shared(
-            predictor, self.model, self.catalog, ledger or NoLedger(), breakers, linger, reasons
-        )
+            predictor, self.model, self.catalog, ledger or NoLedger(), breakers, linger, reasons,
+            pacing, shadow,
+        )  # fmt: skip
         self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Shared] = (
             weakref.WeakKeyDictionary()
         )
         self._thread: _LoopThread | None = None
         self._lock = threading.Lock()
+
+    def _start_pacing(
+        self, pacing: Pacing, given: Collection[Feature], asked: Collection[Feature]
+    ) -> None:
+        """Check that the sources serve all points, which then share them and the catalog."""
+        if self.model not in pacing.models:
+            raise DataError("pacing: the predictor is not one of its operating points")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of prices, which are the same for all
+            for predictor in pacing.points.predictors:
+                Catalog(predictor, self.sources, given, asked)
+        pacing.start(self.catalog, self.ledger)
+
+    def has(self, model: str) -> bool:
+        """Return whether a digest is that of the model, or of one of its operating points."""
+        return model == self.model or (self.pacing is not None and model in self.pacing.models)
 
     async def serve(self, case: Case) -> CaseReceipt:
         """Predict a case. The receipt has the answer, the bill and what was spent.
@@ -179,8 +209,12 @@ class Runtime:
         try:
             while shared.tasks:
                 await asyncio.wait(set(shared.tasks))
+            if self.pacing is not None:
+                await asyncio.to_thread(self.pacing.exchange, closing=True)
             await asyncio.wrap_future(shared.ledger.flush())
         finally:
+            if self.shadow is not None:
+                await asyncio.to_thread(self.shadow.close)
             for source in self.sources:
                 await source.close()
 

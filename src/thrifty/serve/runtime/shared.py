@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
 from thrifty.bundle import Predictor
 from thrifty.serve.ledger import Ledger
 from thrifty.serve.ledger.none import NoLedger
 from thrifty.serve.runtime.catalog import Catalog, Offer
+from thrifty.serve.runtime.pacing import Pacing
 from thrifty.serve.sources.breaker import Breaker
+
+if TYPE_CHECKING:
+    from thrifty.serve.shadow import Shadow
 
 __all__ = ["Shared"]
 
@@ -35,6 +39,10 @@ class Shared:
         Seconds for which a purchase goes on after its walk went on without it.
     reasons : bool
         Whether receipts say why each feature was bought.
+    pacing : Pacing or None
+        Chooses the operating point of each case.
+    shadow : Shadow or None
+        Replays each case on another model.
     spent : dict of str to float
         What was paid since the runtime was made, by source.
     turns : dict of str to Semaphore
@@ -50,9 +58,26 @@ class Shared:
     breakers: dict[str, Breaker]
     linger: float
     reasons: bool
+    pacing: Pacing | None = None
+    shadow: Shadow | None = None
     spent: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     turns: dict[str, asyncio.Semaphore] = field(default_factory=dict)
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+
+    def at_point(self, model: str) -> Self:
+        """Return the same with the operating point whose model has a digest.
+
+        Without pacing there is one model: a case of another one goes on with it.
+
+        Raises
+        ------
+        CaseConflictError
+            If no point has it.
+        """
+        if self.pacing is None or model == self.model:
+            return self
+        predictor = self.pacing.points.predictors[self.pacing.index_of(model)]
+        return replace(self, predictor=predictor, model=model)
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Start work that goes on even if nobody waits for it."""
