@@ -2,13 +2,14 @@
 
     python tools/pages.py MODEL FOLDER [AXE]
 
-MODEL is a model file. FOLDER gets a picture of every page, wide and narrow, light and dark. AXE is
-the path of axe.min.js (npm install axe-core; its license, the MPL, keeps it out of the
-requirements): every page is checked with it, and findings are printed.
+MODEL is a model file whose first question is a number. FOLDER gets a picture of every page, wide
+and narrow, light and dark. AXE is the path of axe.min.js (npm install axe-core; its license, the
+MPL, keeps it out of the requirements): every page is checked with it, and findings are printed.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import threading
@@ -63,31 +64,31 @@ def chromium() -> Iterator[Browser]:
 
 def visits(page: Page, address: str) -> Iterator[str]:
     """Visit every page; yield its name while it is shown."""
+
+    def press(name: str) -> None:
+        with page.expect_navigation():
+            page.locator("button, a").filter(has_text=re.compile(f"^{name}$")).click()
+
     page.goto(address)
     yield "login"
     page.fill("#token", TOKEN)
-    page.click("text=Log in >> nth=-1")
+    press("Log in")
     page.fill("#cap", "500")
-    page.click("text=Start")
+    press("Start")
     yield "question"
-    page.click("text=Save")
+    press("Save")
     yield "error"
-    for _ in range(2):
-        if page.locator("[type=radio]").count():
-            page.locator("[type=radio]").first.check()
-        elif page.locator("h1#ask").count():
-            hint = page.locator("[id$=-hint]").first.inner_text()
-            page.locator("[inputmode=decimal]").first.fill(hint.split(" to ")[-1])
-        if page.locator("text=Save").count():
-            page.click("text=Save")
+    hint = page.locator("[id$=-hint]").first.inner_text()
+    page.locator("[inputmode=decimal]").first.fill(hint.split(" to ")[-1])
+    press("Save")
     yield "next"
-    page.click("text=Cases")
+    press("Cases")
     yield "home"
-    page.locator("td a").first.click()
-    if page.locator("text=Stop here").count():
-        page.click("text=Stop here")
+    with page.expect_navigation():
+        page.locator("td a").first.click()
+    press("Stop here")
     yield "answer"
-    page.click("text=Receipt")
+    press("Receipt")
     yield "receipt"
     page.goto(f"{address}/docs")
     yield "docs"
