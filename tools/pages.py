@@ -2,9 +2,9 @@
 
     python tools/pages.py MODEL FOLDER [AXE]
 
-MODEL is a model file whose first question is a number. FOLDER gets a picture of every page, wide
-and narrow, light and dark. AXE is the path of axe.min.js (npm install axe-core; its license, the
-MPL, keeps it out of the requirements): every page is checked with it, and findings are printed.
+MODEL is a model file. FOLDER gets a picture of every page, wide and narrow, light and dark. AXE is
+the path of axe.min.js (npm install axe-core; its license, the MPL, keeps it out of the
+requirements): every page is checked with it, and findings are printed.
 """
 
 from __future__ import annotations
@@ -78,8 +78,10 @@ def visits(page: Page, address: str) -> Iterator[str]:
     yield "question"
     press("Save")
     yield "error"
-    hint = page.locator("[id$=-hint]").first.inner_text()
-    page.locator("[inputmode=decimal]").first.fill(hint.split(" to ")[-1])
+    if page.get_by_role("radio").count():
+        page.get_by_role("radio").first.check()
+    else:
+        page.locator("[inputmode=decimal]:visible").fill("50")
     press("Save")
     yield "next"
     press("Cases")

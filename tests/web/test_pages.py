@@ -239,7 +239,7 @@ def test_a_wrong_value_is_kept_and_explained(client, inputs, text):
 
 def test_nothing_typed_is_explained(client):
     page = press(client, start(client), "answer")
-    assert page.status_code == 422 and "Enter a value" in text_of(page)
+    assert page.status_code == 422 and "Answer it, or choose another button." in text_of(page)
 
 
 def test_another_value_of_what_was_answered_meanwhile_is_refused(client, inputs):

@@ -273,7 +273,7 @@ class Pages:
         state = await self._cases.get(request.path_params["case"])
         values, fields = read_fields(self._predictor, self._fields(state), form)
         if fields and not values and not any(field.error for field in fields):
-            fields[0] = replace(fields[0], error="Enter a value, or choose another button.")
+            fields[0] = replace(fields[0], error="Answer it, or choose another button.")
         errors = [(field.name, f"{field.label}: {field.error}") for field in fields if field.error]
         if errors:
             return self._show(state, form, fields, errors, 422)
