@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
+import numpy as np
 import pandas as pd
 import pytest
 from starlette.testclient import TestClient
@@ -9,6 +12,7 @@ from starlette.testclient import TestClient
 from thrifty import GreedyMiserClassifier, Prices
 from thrifty.bundle import Predictor
 from thrifty.data import heart
+from thrifty.serve import Ledger, Runtime
 from thrifty.web import Settings, create_app
 
 
@@ -38,6 +42,47 @@ def guarded(predictor):
         return TestClient(app, base_url="http://localhost")
 
     return make
+
+
+SCRIPT = '"><script>alert(1)</script>'
+"""A category that a careless page would run."""
+
+
+@pytest.fixture(scope="session")
+def hostile() -> Predictor:
+    """A model whose names and labels are HTML; it asks for age, sex and grade, one by one."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "<b>age</b>": rng.uniform(20, 80, 400).round(),
+            "sex": rng.choice(["f", SCRIPT], 400),
+            "grade": rng.choice(list("ABCDEFGH"), 400),
+            "chol & co": rng.normal(200, 30, 400).round(),
+        }
+    )
+    odd = (X["sex"] == "f") & X["grade"].isin(list("ABC"))
+    y = np.where((X["<b>age</b>"] > 50) ^ odd, "<i>ill</i>", "well")
+    prices = Prices({"<b>age</b>": 1.0, "sex": 0.5, "grade": 3.0, "chol & co": 7.0}, unit="EUR")
+    model = GreedyMiserClassifier(prices, n_estimators=30, penalty=0.002, random_state=0)
+    return model.fit(X, y).predictor_
+
+
+@pytest.fixture
+def browse() -> Iterator[Callable[..., TestClient]]:
+    """Return a function that makes a client of the pages of a model, without sources or with."""
+    ledgers = []
+
+    def make(predictor: Predictor, sources=(), **settings) -> TestClient:
+        ledgers.append(Ledger.temporary())
+        delivered = {feature for source in sources for feature in source.terms.features}
+        asked = [name for name in predictor.schema.names if name not in delivered]
+        runtime = Runtime(predictor, sources, ledgers[-1], asked=asked)
+        app = create_app(predictor, "<u>model</u>", Settings(**settings), runtime)
+        return TestClient(app, base_url="http://localhost")
+
+    yield make
+    for ledger in ledgers:
+        ledger.close()
 
 
 @pytest.fixture(scope="session")

@@ -152,6 +152,47 @@ def test_an_internal_error_tells_neither_client_nor_log_what_the_values_were(cap
     assert "Mary" not in caplog.text + body.decode()
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"sec-fetch-site": "cross-site", "origin": "http://localhost"},
+        {"origin": "https://evil.example"},
+        {"origin": "http://localhost:9999"},
+        {"origin": "null"},
+    ],
+)
+def test_another_site_cannot_send_anything(client, headers):
+    response = client.post("/v1/next", json={}, headers=headers)
+    assert response.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"sec-fetch-site": "same-origin", "origin": "null"},
+        {"sec-fetch-site": "none"},
+        {"origin": "http://localhost"},
+    ],
+)
+def test_this_site_and_programs_can_send_requests(client, headers):
+    assert client.post("/v1/next", json={}, headers=headers).status_code == 200
+
+
+def test_another_site_may_link_here(client):
+    headers = {"sec-fetch-site": "cross-site", "origin": "https://evil.example"}
+    assert client.get("/v1/model", headers=headers).status_code == 200
+
+
+def test_a_browser_gets_problems_as_pages(client):
+    response = client.get("/v2", headers={"accept": "text/html,*/*"})
+    assert response.status_code == 404
+    assert "<h1>Not Found</h1>" in response.text
+    assert "default-src 'none'" in response.headers["content-security-policy"]
+
+
 def test_pages_get_all_security_headers():
     _, headers, _ = ask(guard(echo()))
     assert headers[b"x-frame-options"] == b"DENY"

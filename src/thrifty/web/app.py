@@ -13,11 +13,15 @@ from thrifty.bundle import Predictor
 from thrifty.errors import LedgerError
 from thrifty.serve import Cases, Runtime
 from thrifty.web.case_routes import CASE_OPERATIONS, CaseRoutes
+from thrifty.web.docs_page import docs_route
 from thrifty.web.guard import Guard
+from thrifty.web.login import login_routes
 from thrifty.web.metrics import Metrics, Sample
 from thrifty.web.model_routes import ModelRoutes
 from thrifty.web.openapi import Operation, describe_api
 from thrifty.web.pacing_metrics import watch_runtime
+from thrifty.web.pages import Pages
+from thrifty.web.render import STYLE_PATH, style_sheet
 from thrifty.web.settings import Settings
 from thrifty.web.wire import (
     JsonRoute,
@@ -57,8 +61,8 @@ def create_app(
     settings : Settings, optional
     runtime : Runtime, optional
         With a ledger. Serves cases of the same model from its sources, and asks clients for the
-        rest; without it there is no ``/v1/cases``. It is closed with the app, after its purchases
-        have settled.
+        rest; without it there are neither ``/v1/cases`` nor pages for people. It is closed with the
+        app, after its purchases have settled.
 
     Examples
     --------
@@ -82,6 +86,9 @@ def create_app(
         operations += CASE_OPERATIONS
         routes += CaseRoutes(cases, settings, metrics).routes
         watch_runtime(cases.runtime, metrics)
+        routes += Pages(cases, name, settings).routes
+    if settings.token is not None:
+        routes += login_routes(settings.token)
     document = describe_api(operations, settings.token is not None)
 
     async def openapi(request: Request) -> Response:
@@ -117,6 +124,8 @@ def create_app(
             Route("/healthz", alive),
             Route("/readyz", ready),
             Route("/metrics", figures),
+            Route(STYLE_PATH, style_sheet),
+            docs_route(document, predictor),
             *routes,
         ],
         lifespan=lifespan,

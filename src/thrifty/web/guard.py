@@ -1,4 +1,4 @@
-"""What every request passes first: host, token, rate, size and time; and what every response gets.
+"""What every request passes first: host, origin, rate, size, token and time; what responses get.
 
 It is plain ASGI, so that it costs the hot routes next to nothing. Nothing about the values or ids
 of a request is logged here or anywhere else.
@@ -17,25 +17,25 @@ from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thrifty.errors import ThriftyError
 from thrifty.web.metrics import Metrics
 from thrifty.web.problems import ProblemError, problem_of, problem_response
+from thrifty.web.render import problem_page
 from thrifty.web.settings import Settings, is_loopback
 
-__all__ = ["SESSION_COOKIE", "Guard", "RateLimit", "session_value"]
+__all__ = ["SESSION_COOKIE", "Guard", "RateLimit", "is_local", "session_value"]
 
 log = logging.getLogger("thrifty.web")
 
 # Whoever supervises the server may ask these without a token; they tell nothing.
 OPEN_PATHS = frozenset(["/healthz", "/readyz", "/login", "/static/page.css"])
 SESSION_COOKIE = "thrifty_session"
-# Every response gets the first two; pages, which a browser interprets, get all.
-HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"cache-control", b"no-store"),
-)
+# Every response gets this one; pages, which a browser interprets, get more.
+HEADERS = ((b"x-content-type-options", b"nosniff"),)
+NOT_KEPT = (b"cache-control", b"no-store")
 PAGE_HEADERS = (
     *HEADERS,
     (
@@ -43,13 +43,16 @@ PAGE_HEADERS = (
         b"default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
         b"base-uri 'none'; frame-ancestors 'none'",
     ),
-    (b"referrer-policy", b"no-referrer"),
+    # Another site learns nothing; this one needs to see where a form comes from.
+    (b"referrer-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 # Clients whose rates are remembered; the one that was quiet the longest is forgotten first.
 MAX_CLIENTS = 10_000
 BURST_SECONDS = 2.0
+# Requests that change nothing; a browser may be sent here by any site.
+SAFE_METHODS = frozenset(["GET", "HEAD", "OPTIONS"])
 
 
 def session_value(token: str) -> str:
@@ -123,7 +126,10 @@ class Guard:
                 status = message["status"]
                 headers = message.get("headers", [])
                 is_json = (b"content-type", b"application/json") in headers
-                message["headers"] = [*headers, *(HEADERS if is_json else PAGE_HEADERS)]
+                added = HEADERS if is_json else PAGE_HEADERS
+                message["headers"] = [*headers, *added]
+                if is_json or all(name != b"cache-control" for name, _ in headers):
+                    message["headers"].append(NOT_KEPT)
             await send(message)
 
         try:
@@ -132,20 +138,20 @@ class Guard:
             async with asyncio.timeout(self._settings.timeout):
                 await self._app(scope, limited, send_guarded)
         except ProblemError as problem:
-            await problem_response(problem)(scope, receive, send_guarded)
+            await _respond(problem, scope)(scope, receive, send_guarded)
         except HTTPException as error:
             unrouted = ProblemError(error.status_code, error.detail, headers=error.headers)
-            await problem_response(unrouted)(scope, receive, send_guarded)
+            await _respond(unrouted, scope)(scope, receive, send_guarded)
         except ThriftyError as error:
-            await problem_response(problem_of(error))(scope, receive, send_guarded)
+            await _respond(problem_of(error), scope)(scope, receive, send_guarded)
         except TimeoutError:
             late = ProblemError(504, "Too slow", f"no answer within {self._settings.timeout:g} s")
-            await problem_response(late)(scope, receive, send_guarded)
+            await _respond(late, scope)(scope, receive, send_guarded)
         except Exception as error:
             # The message may quote a value; the type and the place are enough to find the cause.
             log.error("%s in %s", type(error).__name__, _place(error))
             failed = ProblemError(500, "Thrifty failed", f"internal error ({type(error).__name__})")
-            await problem_response(failed)(scope, receive, send_guarded)
+            await _respond(failed, scope)(scope, receive, send_guarded)
         finally:
             route = getattr(scope.get("route"), "path", "other")
             self._metrics.count_request(route, status, time.perf_counter() - start)
@@ -154,9 +160,11 @@ class Guard:
         """Refuse a request that has no business here."""
         headers = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1")
-        if self._header is None and not _is_local(host):
+        if self._header is None and not is_local(host):
             # A page of another site could reach a local server under a name of its own.
             raise ProblemError(421, "Wrong host", "this server answers only to local names")
+        if scope["method"] not in SAFE_METHODS and _is_cross_site(headers, host):
+            raise ProblemError(403, "Cross-site request", "another site may not send this")
         client = scope["client"][0] if scope.get("client") else "unknown"
         if not self._limit.allows(client):
             raise ProblemError(429, "Too many requests", "slow down", {"retry-after": "1"})
@@ -209,8 +217,28 @@ def _too_large(max_body: int) -> ProblemError:
     return ProblemError(413, "Too large", f"a request has at most {max_body} bytes")
 
 
+def _respond(problem: ProblemError, scope: Scope) -> Response:
+    """Return the response for a problem: a page for a browser, JSON for a program."""
+    if b"text/html" in dict(scope["headers"]).get(b"accept", b""):
+        return problem_page(problem)
+    return problem_response(problem)
+
+
+def _is_cross_site(headers: dict[bytes, bytes], host: str) -> bool:
+    """Return whether a browser sends this for a page of another site.
+
+    Every present browser says where a request comes from; programs say nothing. An address that is
+    neither HTTPS nor local gets the Origin header only.
+    """
+    site = headers.get(b"sec-fetch-site")
+    if site is not None:
+        return site not in (b"same-origin", b"none")
+    origin = headers.get(b"origin")
+    return origin is not None and origin.decode("latin-1").partition("://")[2] != host
+
+
 @lru_cache(maxsize=64)
-def _is_local(host: str) -> bool:
+def is_local(host: str) -> bool:
     """Return whether a Host header, with or without a port, names this machine."""
     name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
     return is_loopback(name)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
+import sys
 from dataclasses import dataclass
+from functools import cache
 from http import HTTPStatus
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -12,7 +17,7 @@ import msgspec
 from thrifty import __version__
 from thrifty.web.problems import MEDIA_TYPE, ProblemDetails
 
-__all__ = ["Operation", "describe_api"]
+__all__ = ["Operation", "describe_api", "field_docs"]
 
 JSON = "application/json"
 
@@ -64,6 +69,11 @@ def describe_api(operations: list[Operation], has_token: bool) -> dict[str, Any]
         ordered, ref_template="#/components/schemas/{name}"
     )
     schema_of = dict(zip(ordered, schemas, strict=True))
+    modules = [sys.modules[kind.__module__] for kind in ordered]
+    for name, schema in components.items():
+        kind = next(getattr(module, name) for module in modules if hasattr(module, name))
+        for field, words in field_docs(kind).items():
+            schema["properties"][field]["description"] = words
     paths: dict[str, Any] = {}
     for op in operations:
         paths.setdefault(op.path, {})[op.method.lower()] = _entry(op, schema_of, has_token)
@@ -77,6 +87,35 @@ def describe_api(operations: list[Operation], has_token: bool) -> dict[str, Any]
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"token": []}]
     return document
+
+
+def field_docs(kind: type) -> dict[str, str]:
+    """Return what the source says about the fields of a class: the text below each of them.
+
+    Examples
+    --------
+    >>> from thrifty.web.openapi import field_docs
+    >>> from thrifty.web.wire import Next
+    >>> field_docs(Next)["told"]
+    'Values bought since.'
+    """
+    found: dict[str, str] = {}
+    for each in reversed(kind.__mro__):
+        for field, below in pairwise(_class_bodies(kind.__module__).get(each.__name__, [])):
+            match field, below:
+                case (
+                    ast.AnnAssign(target=ast.Name(id=name)),
+                    ast.Expr(value=ast.Constant(value=str(words))),
+                ):
+                    found[name] = inspect.cleandoc(words)
+    return found
+
+
+@cache
+def _class_bodies(module: str) -> dict[str, list[ast.stmt]]:
+    """Return what is in the classes of a module, by name."""
+    statements = ast.parse(inspect.getsource(sys.modules[module])).body
+    return {each.name: each.body for each in statements if isinstance(each, ast.ClassDef)}
 
 
 def _entry(op: Operation, schema_of: dict[type, Any], has_token: bool) -> dict[str, Any]:

@@ -81,6 +81,14 @@ def test_a_ledger_that_does_not_say_its_version_is_refused(meta):
         check_ledger("ledger x", meta, "c")
 
 
+def test_the_entries_of_a_case_are_in_the_order_of_purchase():
+    late, early = (
+        entry_row(Entry("c", item, "", 0, "settled", 1.0, time, time))
+        for item, time in (("a", 2.0), ("b", 1.0))
+    )
+    assert list(record([], [late, early], []).entries) == ["b", "a"]
+
+
 def test_the_last_row_of_what_is_kept_counts():
     old, new = (entry_row(Entry("x", "i", "", 0, "settled", t, t, t)) for t in (1.0, 2.0))
     found = record([], [], [old, new])

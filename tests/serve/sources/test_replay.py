@@ -22,6 +22,7 @@ def test_one_row_serves_all_cases():
 
 def test_a_row_is_found_by_its_identifier():
     source = ReplaySource("rows", {7: {"age": 63}}, ["age"], by="who")
+    assert source.needs == ("who",)
     assert fetch(source, who=7) == {"age": 63}
     with pytest.raises(NotFoundError, match="no such row"):
         fetch(source, who=8)

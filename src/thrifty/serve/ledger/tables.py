@@ -155,8 +155,11 @@ def record(
     entries: Iterable[Sequence[Any]],
     kept: Iterable[Sequence[Any]],
 ) -> CaseRecord:
-    """Return all that was found about one case; of what is kept, the last row of an item counts."""
-    own = [read_entry(row) for row in entries]
+    """Return all that was found about one case, its entries in the order of purchase.
+
+    Of what is kept, the last row of an item counts.
+    """
+    own = sorted(map(read_entry, entries), key=lambda entry: (entry.intent_at, entry.item))
     others = [read_entry(row) for row in kept]
     return CaseRecord(
         row=next((read_case(row) for row in cases), None),

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
@@ -197,6 +197,9 @@ class AsyncSource(ABC):
     >>> asyncio.run(clock.fetch(Query(("hour",))))
     {'hour': 12}
     """
+
+    needs: Sequence[str] = ()
+    """Names that it looks up in the context of a case, or among its values."""
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms

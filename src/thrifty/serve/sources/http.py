@@ -95,17 +95,13 @@ class HttpSource(AsyncSource):
                 problems.append(f"values: {pointer!r} of {feature!r} is no JSON pointer: '/a/b'")
         raise_all(DataError, f"source {name!r}", problems)
         self._url, self._method, self._body = url, method, body
+        self.needs = sorted({*names_in(url), *names_in(body)})
         self._pointers = dict(values)
         self._headers = {"Accept": "application/json", **(headers or {})}
         self._key_header = idempotency_header
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = (
             weakref.WeakKeyDictionary()
         )
-
-    @property
-    def needs(self) -> list[str]:
-        """Names that the URL and the body refer to."""
-        return sorted({*names_in(self._url), *names_in(self._body)})
 
     async def fetch(self, query: Query) -> Mapping[Feature, Any]:
         """Send one request, and return the values that its response has."""

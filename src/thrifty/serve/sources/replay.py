@@ -57,6 +57,7 @@ class ReplaySource(AsyncSource):
     ) -> None:
         super().__init__(Terms(name, tuple(features), **terms))
         self._rows, self._by = rows, by
+        self.needs = () if by is None else (by,)
         self._is_text = False  # whether identifiers are compared as text
 
     @classmethod
