@@ -13,10 +13,13 @@ import pandas as pd
 import pytest
 
 from thrifty import GreedyMiserClassifier, Predictor, Prices
+from thrifty.serve import Cases, Ledger, Runtime
 
 sys.path.insert(0, str(Path(__file__).parent))  # random_models, postgres_server
 from postgres_server import PostgresServer, find_binaries
+from scripted import NAMES, chain_predictor
 
+KEY = "k" * 40
 ROWS = 300
 RNG = np.random.default_rng(3)
 X = pd.DataFrame(
@@ -75,3 +78,19 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     connection.run("CREATE SCHEMA public")
     connection.close()
     return str(server.url())
+
+
+@pytest.fixture
+def reopen(url, monkeypatch):
+    """Return a function that opens the same ledger again, as another process would."""
+    monkeypatch.setenv("THRIFTY_LEDGER_KEY", KEY)
+    opened = []
+
+    def reopen(sources=(), asked=NAMES, predictor=None, **options) -> Cases:
+        opened.append(Ledger.open(url))
+        runtime = Runtime(predictor or chain_predictor(), sources, opened[-1], asked=asked)
+        return Cases(runtime, **options)
+
+    yield reopen
+    for ledger in opened:
+        ledger.close()

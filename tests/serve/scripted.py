@@ -55,3 +55,13 @@ class Scripted(AsyncSource):
 
 def each(name: str, *features: str, act: Any = None, **terms: Any) -> Scripted:
     return Scripted(Terms(name, features, **terms), act)
+
+
+def asked(state):
+    return [question.feature for question in state.asks]
+
+
+def where(state):
+    """What must be the same after a step was taken back."""
+    receipt = state.receipt
+    return state.asks, state.done, state.left, receipt.answer, receipt.spent, receipt.total

@@ -1,4 +1,4 @@
-"""Cases over HTTP: fetched, capped, in time, never bought twice."""
+"""Cases over HTTP: fetched or asked for, capped, in time, never bought twice."""
 
 from __future__ import annotations
 
@@ -119,3 +119,165 @@ def test_what_was_spent_is_in_the_metrics(make_client):
     assert f'thrifty_spent_total{{source="lab"}} {spent:.12g}\n' in text
     assert "thrifty_open_cases 0\n" in text
     assert 'thrifty_cases_total{stopped="' in text
+
+
+# --- cases that wait for their client
+
+
+@pytest.fixture
+def led(predictor):
+    """A client of an app that has no sources: it asks for everything."""
+    with Ledger.temporary() as ledger:
+        runtime = Runtime(predictor, [], ledger, asked=predictor.schema.names)
+        app = create_app(predictor, "heart", runtime=runtime)
+        yield TestClient(app, base_url="http://localhost")
+
+
+def step(client, state, name, **body):
+    found = client.post(f"/v1/cases/{state['case']}/{name}", json=body)
+    assert found.status_code == 200, found.text
+    return found.json()
+
+
+def problem(response, status: int) -> str:
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    return response.json()["detail"]
+
+
+def test_a_case_led_by_its_client_is_answered_as_the_batch(led, row, predictor, heart_table):
+    state = led.post("/v1/cases", json={"id": "visit-1"}).json()
+    while not state["done"]:
+        assert state["stopped"] is None and state["asks"][0]["why"]
+        first = state["asks"][0]["feature"]
+        state = step(led, state, "values", values={first: row[first]})
+    assert state["answer"] == predictor.predict(heart_table.iloc[[3]])[0]
+    assert state["spent"] == state["total"] == predictor.bill(heart_table.iloc[[3]])[0]
+    assert state["asks"] == [] and "visit-1" not in state["case"]
+
+
+def test_a_question_has_price_and_categories(led):
+    state = led.post("/v1/cases", json={}).json()
+    assert set(state["asks"][0]) == {"feature", "price", "categories", "why"}
+    prices = {f["feature"]: f["price"] for f in led.get("/v1/model").json()["features"]}
+    assert all(ask["price"] >= prices[ask["feature"]] for ask in state["asks"])
+
+
+def test_every_step_is_there(led, row):
+    start = led.post("/v1/cases", json={"cap": 50.0}).json()
+    first = start["asks"][0]["feature"]
+    skipped = step(led, start, "skip", features=[first])
+    assert skipped["skipped"] == [first]
+    back = step(led, start, "back")
+    assert (back["asks"], back["spent"], back["left"]) == (start["asks"], 0.0, 50.0)
+    known = step(led, start, "values", known={first: row[first]})
+    assert known["spent"] == 0.0
+    second = known["asks"][0]
+    told = step(led, start, "values", values={second["feature"]: row[second["feature"]]})
+    assert told["spent"] == second["price"] and told["left"] == 50.0 - second["price"]
+    end = step(led, start, "stop")
+    assert (end["done"], end["stopped"], end["answer"]) == (True, "stopped", told["answer"])
+    assert led.get(f"/v1/cases/{start['case']}").json()["stopped"] == "stopped"
+
+
+def test_an_unknown_case_is_a_404(led):
+    nobody = "/v1/cases/" + "0" * 64
+    for response in (led.get(nobody), led.post(f"{nobody}/back", json={}), led.get("/v1/cases/x")):
+        problem(response, 404)
+
+
+def test_a_conflict_is_a_409_and_changes_nothing(led):
+    state = led.post("/v1/cases", json={"known": {"age": 50}}).json()
+    case = f"/v1/cases/{state['case']}"
+    words = problem(led.post(f"{case}/values", json={"values": {"age": 51}}), 409)
+    assert "'age' has another value already" in words
+    problem(led.post(f"{case}/back", json={}), 409)
+    step(led, state, "stop")
+    assert "ended" in problem(led.post(f"{case}/values", json={"values": {"sex": 1}}), 409)
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "words"),
+    [
+        ("values", {"values": {"agee": 1}, "known": {"sex": []}}, "$.known"),
+        ("values", {"values": {"agee": 1, "chol": "x"}}, "2 problems"),
+        ("values", {"value": {}}, "unknown field"),
+        ("skip", {}, "features"),
+        ("skip", {"features": ["nothing"]}, "no feature 'nothing'"),
+        ("stop", {"now": 1}, "unknown field"),
+    ],
+)
+def test_what_cannot_be_used_is_a_422_and_changes_nothing(led, name, body, words):
+    state = led.post("/v1/cases", json={}).json()
+    case = f"/v1/cases/{state['case']}"
+    assert words in problem(led.post(f"{case}/{name}", json=body), 422)
+    after = led.get(case).json()
+    assert (after["asks"], after["charges"]) == (state["asks"], [])
+
+
+def test_a_body_that_is_not_json_is_a_400(led):
+    case = led.post("/v1/cases", json={}).json()["case"]
+    for text in (b"{", b'{"values": {"age": NaN}}', b'{"values": {"age": 1, "age": 2}}'):
+        problem(led.post(f"/v1/cases/{case}/values", content=text), 400)
+
+
+def test_open_cases_are_listed(led):
+    cases = [led.post("/v1/cases", json={"id": str(i)}).json() for i in range(3)]
+    step(led, cases[1], "stop")
+    step(led, cases[2], "values", values={"age": 50})
+    found = led.get("/v1/cases").json()["cases"]
+    assert [(c["case"], c["n_answers"]) for c in found] == [
+        (cases[0]["case"], 0),
+        (cases[2]["case"], 1),
+    ]
+    assert len(led.get("/v1/cases?limit=1").json()["cases"]) == 1
+    for limit in ("0", "many", "1001", "-1", "²"):
+        problem(led.get("/v1/cases", params={"limit": limit}), 422)
+
+
+def test_features_without_names_go_by_their_index(unnamed):
+    with Ledger.temporary() as ledger:
+        runtime = Runtime(unnamed, [], ledger, asked=unnamed.schema.names)
+        client = TestClient(create_app(unnamed, runtime=runtime), base_url="http://localhost")
+        state = client.post("/v1/cases", json={}).json()
+        assert state["asks"][0]["feature"] == 0
+        assert step(client, state, "values", values={"0": 3.5})["done"]
+        problem(client.post("/v1/cases", json={"known": {"9" * 5000: 1}}), 422)
+
+
+def test_what_clients_spend_and_open_cases_are_in_the_metrics(led):
+    state = led.post("/v1/cases", json={}).json()
+    spent = step(led, state, "values", values={"age": 50})["spent"]
+    text = led.get("/metrics").text
+    assert f'thrifty_spent_total{{source="client"}} {spent:.12g}\n' in text
+    assert "thrifty_open_cases 1\n" in text
+    step(led, state, "stop")
+    text = led.get("/metrics").text
+    assert 'thrifty_cases_total{stopped="stopped"} 1\n' in text
+    assert "thrifty_open_cases 0\n" in text
+
+
+def test_a_case_that_is_sent_again_is_not_counted_again(make_client):
+    client = make_client()
+    spent = client.post("/v1/cases", json={"id": "a"}).json()["spent"]
+    client.post("/v1/cases", json={"id": "a"})
+    text = client.get("/metrics").text
+    assert f'thrifty_spent_total{{source="lab"}} {spent:.12g}\n' in text
+    assert text.count("thrifty_cases_total{") == 1 and '"} 1\n' in text
+
+
+def test_every_route_of_cases_is_described(led):
+    from starlette.routing import Route
+
+    described = {
+        (method.upper(), path)
+        for path, entry in led.get("/openapi.json").json()["paths"].items()
+        for method in entry
+    }
+    routes = {
+        (method, route.path)
+        for route in led.app._app.routes
+        if isinstance(route, Route) and route.path.startswith("/v1/cases")
+        for method in (route.methods or set()) - {"HEAD"}
+    }
+    assert routes <= described and len(routes) == 7

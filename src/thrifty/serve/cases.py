@@ -250,7 +250,10 @@ class Cases:
         return await asyncio.wrap_future(self._ledger.count_open())
 
     async def spent_since(self, time: float) -> float:
-        """Return all charges since a time, in seconds since 1970, of all processes."""
+        """Return what was charged since a time, in seconds since 1970, by whichever process.
+
+        Evaluations and calls of models in the file are no charges; they are on the receipts.
+        """
         return await asyncio.wrap_future(self._ledger.spent_since(time))
 
     @property

@@ -9,7 +9,9 @@ import threading
 import pytest
 
 from thrifty.errors import LedgerError
+from thrifty.serve import Ledger
 from thrifty.serve.ledger.records import Ending, Header, Intent, Settlement
+from thrifty.serve.ledger.sqlite import SqliteStore
 
 ENDING = Ending("complete", "complete: nothing was left to ask", '"ill"', "[]", 3.0, 5.0, "CAD")
 
@@ -315,3 +317,114 @@ def test_a_wish_that_is_cancelled_before_it_is_written_is_not_granted(open_ledge
 
 def test_the_repr_has_no_secret(ledger):
     assert "kkk" not in repr(ledger) and "Ledger(ledger " in repr(ledger)
+
+
+# --- cases that wait for a client --------------------------------------------
+
+
+def step(ledger, *answers, case="a", number=1):
+    """Take a step of a case as it is now."""
+    record = find(ledger, case)
+    return ledger.take_step(record, ledger.draft(record.row.header, number, answers)).result()
+
+
+def wait(ledger, case="a", **options):
+    header = ledger.header(case, None, "model", "[]", **options)
+    ledger.finish(header, None).result()
+    return header
+
+
+TOLD = ("client/age", 1.0, "delivered", '[["age", 63]]')
+
+
+def test_a_case_that_waits_is_there_for_every_process(open_ledger):
+    header = wait(open_ledger(), cap=20.0, context='["patient"]')
+    row = find(open_ledger()).row
+    assert (row.header, row.ended_at, row.ending) == (header, None, None)
+    assert (row.header.cap, row.header.context) == (20.0, '["patient"]')
+
+
+def test_what_a_client_answers_is_an_entry(open_ledger, clock):
+    ledger = open_ledger()
+    wait(ledger)
+    assert step(ledger, TOLD, ("client/sex", 0.0, "declined", None))
+    entries = find(open_ledger()).entries
+    told, declined = entries["client/age"], entries["client/sex"]
+    assert (told.state, told.charged, told.outcome, told.values) == ("settled", *TOLD[1:])
+    assert (declined.charged, declined.outcome, declined.values) == (0.0, "declined", None)
+    assert told.owner == declined.owner and told.settled_at == clock.now
+
+
+def test_a_step_on_what_has_changed_is_not_taken(open_ledger):
+    one, other = open_ledger(), open_ledger()
+    wait(one)
+    record = find(one)
+    drafts = [ledger.draft(record.row.header, 1, [TOLD]) for ledger in (one, other)]
+    assert one.take_step(record, drafts[0]).result()
+    assert not other.take_step(record, drafts[1]).result()
+    assert find(one).entries["client/age"].owner == drafts[0][0].owner
+
+
+def test_of_steps_in_one_commit_one_is_taken(ledger):
+    wait(ledger)
+    record = find(ledger)
+    drafts = [ledger.draft(record.row.header, 1, [TOLD]) for _ in range(16)]
+    taken = [ledger.take_step(record, draft) for draft in drafts]
+    assert sorted(each.result() for each in taken) == [False] * 15 + [True]
+
+
+def test_what_is_withdrawn_costs_nothing_and_can_be_told_again(ledger):
+    wait(ledger)
+    step(ledger, TOLD)
+    step(ledger, ("client/age", 0.0, "withdrawn", None), number=2)
+    entry = find(ledger).entries["client/age"]
+    assert (entry.state, entry.charged, entry.values) == ("void", 0.0, None)
+    assert step(ledger, TOLD, number=3) and find(ledger).entries["client/age"].charged == 1.0
+
+
+def test_a_step_needs_a_case(ledger):
+    with pytest.raises(LedgerError, match="needs a case"):
+        ledger.take_step(find(ledger), ())
+
+
+def test_open_cases_are_those_that_have_not_ended_the_oldest_first(ledger, clock):
+    for case in ("b", "a", "c"):
+        clock.now += 1
+        wait(ledger, case)
+    step(ledger, TOLD, case="a")
+    ledger.finish(header_of(ledger, "b"), ENDING).result()
+    cases = [ledger.header(case, None, "", None).case for case in "ac"]
+    found = ledger.open_cases(10).result()
+    assert [row.header.case for row, _ in found] == cases
+    assert [len(entries) for _, entries in found] == [1, 0]
+    assert len(ledger.open_cases(1).result()) == 1 and ledger.count_open().result() == 2
+    wait(ledger, "b")  # it goes on
+    assert ledger.count_open().result() == 3
+
+
+def test_what_was_spent_since_is_the_sum_of_all_charges(ledger, clock):
+    wait(ledger)
+    settle(ledger, intend(ledger, "old"), "old", paid=7.0)
+    clock.now += 10
+    settle(ledger, intend(ledger, "paid"), "paid", paid=2.5)
+    settle(ledger, intend(ledger, "failed"), "failed", paid=0.0, state="void")
+    intend(ledger, "under way", quoted=4.0)
+    step(ledger, TOLD)
+    assert ledger.spent_since(clock.now).result() == 2.5 + 4.0 + 1.0
+    assert ledger.spent_since(0.0).result() == 14.5
+    assert ledger.spent_since(clock.now + 1).result() == 0.0
+
+
+def test_a_temporary_ledger_goes_when_it_is_closed():
+    with Ledger.temporary() as ledger:
+        path = ledger._store.path
+        assert path.exists() and intend(ledger, "blood").mine
+    assert not path.parent.exists()
+
+
+def test_a_temporary_ledger_that_cannot_be_opened_leaves_nothing(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(SqliteStore, "connect", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        Ledger.temporary()
+    assert list(tmp_path.iterdir()) == []

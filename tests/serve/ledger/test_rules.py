@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.serve.ledger.records import Header, Intent, Settlement
-from thrifty.serve.ledger.rules import Request, abandon, grant, settle
+from thrifty.serve.ledger.records import Entry, Header, Intent, Settlement
+from thrifty.serve.ledger.rules import Request, Step, abandon, grant, settle, stamp, take_step
 
 HEADER = Header("case")
 
@@ -92,3 +92,31 @@ def test_an_item_has_one_owner_at_a_time_and_is_delivered_once(steps, take_over)
                 if what == "settled":
                     delivered.append(item)
     assert len(delivered) == len(set(delivered))
+
+
+def told(owner, item="client/age", epoch=1):
+    return Entry("case", item, owner, epoch, "settled", 2.0, 0.0, 0.0)
+
+
+def test_a_step_is_taken_if_the_case_is_as_it_was_seen():
+    step = Step(HEADER, stamp({}), (told("me"),))
+    assert take_step(step, {}) == (True, [told("me")])
+    assert take_step(step, {"client/age": told("you")}) == (False, [])
+    assert take_step(step, {"lab": told("you", "lab")}) == (False, [])
+
+
+def test_the_same_step_once_more_has_been_taken():
+    step = Step(HEADER, stamp({}), (told("me"),))
+    assert take_step(step, {"client/age": told("me")}) == (True, [])
+
+
+def test_any_change_of_a_case_is_in_its_stamp():
+    entry = told("me")
+    others = [
+        {},
+        {"client/age": replace(entry, owner="you")},
+        {"client/age": replace(entry, epoch=2)},
+        {"client/age": replace(entry, state="void")},
+        {"client/age": entry, "lab": told("me", "lab")},
+    ]
+    assert all(stamp(other) != stamp({"client/age": entry}) for other in others)

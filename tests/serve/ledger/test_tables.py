@@ -30,7 +30,9 @@ def test_an_entry_comes_back_from_its_row():
 
 @pytest.mark.parametrize("ending", [None, ENDING])
 def test_a_case_comes_back_from_its_row(ending):
-    case = CaseRow(Header("c", "s", "m", "[]"), 1.0, None if ending is None else 2.0, ending)
+    case = CaseRow(
+        Header("c", "s", "m", "[]", 9.0, "[]"), 1.0, None if ending is None else 2.0, ending
+    )
     row = case_row(case)
     assert len(row) == len(CASE_COLUMNS) and read_case(row) == case
 

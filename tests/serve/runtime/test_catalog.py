@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted import chain_predictor, each
+from scripted import NAMES, chain_predictor, each
 
 from thrifty.errors import DataError
 from thrifty.serve import Runtime
@@ -82,3 +82,27 @@ def test_an_item_has_a_name_that_every_database_can_hold():
     names = ["age\x00", "chol", "fbs", "thal"]
     offers = Catalog(chain_predictor(names=names), [each("lab", *names)], ()).by_item
     assert list(offers) == ["lab/age\\x00", "lab/chol", "lab/fbs", "lab/thal"]
+
+
+def test_what_no_source_delivers_is_asked_of_the_client():
+    catalog = Catalog(chain_predictor(), [each("lab", "age", "chol")], asked=["fbs", "thal"])
+    assert {f: offer.item for f, offer in catalog.by_feature.items()} == {
+        "age": "lab/age", "chol": "lab/chol", "fbs": "client/fbs", "thal": "client/thal",
+    }  # fmt: skip
+    assert catalog.offer("client/age") is catalog.of_client["age"]
+    assert catalog.offer("lab/age") is catalog.by_feature["age"]
+    assert catalog.offer("client/years") is None
+
+
+def test_a_feature_is_asked_of_the_client_or_bought():
+    with pytest.raises(DataError) as caught:
+        Catalog(chain_predictor(), [each("client", *NAMES)], asked=["age", "years"])
+    for words in ("'age' comes from 'client'", "a source is named 'client'", "'years'"):
+        assert words in str(caught.value)
+
+
+def test_a_shared_price_is_paid_by_whoever_paid_more_than_the_features():
+    prices = {"groups": {"blood": ["chol", "fbs"]}, "shared": {"blood": 2.0}}
+    offers = Catalog(chain_predictor(**prices), [each("lab", *NAMES)])
+    chol = offers.by_feature["chol"]
+    assert offers.paid_groups(chol, 7.0) == {0} and offers.paid_groups(chol, 5.0) == set()

@@ -263,7 +263,10 @@ class Ledger:
         return self._read(self._store.count_open)
 
     def spent_since(self, time: float) -> Future[float]:
-        """Sum up all charges since a time in seconds since 1970; what is under way counts."""
+        """Sum up all charges for what was bought since a time in seconds since 1970.
+
+        What is under way counts; evaluations do not.
+        """
         return self._read(self._store.spent_since, time)
 
     def _read(self, method: Callable[..., Any], *arguments: Any) -> Future[Any]:

@@ -48,7 +48,7 @@ CREATE TABLE thrifty_purchase (
 CREATE INDEX thrifty_purchase_of_subject ON thrifty_purchase (subject, settled_at)
     WHERE subject IS NOT NULL;
 CREATE INDEX thrifty_purchase_open ON thrifty_purchase (intent_at) WHERE state = 'intent';
-CREATE INDEX thrifty_purchase_settled ON thrifty_purchase (settled_at);
+CREATE INDEX thrifty_purchase_begun ON thrifty_purchase (intent_at);
 CREATE INDEX thrifty_case_started ON thrifty_case (started_at);
 CREATE INDEX thrifty_case_open ON thrifty_case (started_at) WHERE ended_at IS NULL;
 CREATE TABLE thrifty_state (name text PRIMARY KEY, version integer NOT NULL, body text NOT NULL);
@@ -100,9 +100,10 @@ OPEN_CASES = (
     f"SELECT {CASE} FROM thrifty_case WHERE ended_at IS NULL ORDER BY started_at LIMIT :size"
 )
 COUNT_OPEN = "SELECT count(*) FROM thrifty_case WHERE ended_at IS NULL"
-SPENT = """
-SELECT coalesce(sum(coalesce(paid, quoted)), 0) FROM thrifty_purchase WHERE state <> 'void'
-AND (settled_at >= :since OR settled_at IS NULL AND intent_at >= :since)"""
+SPENT = (
+    "SELECT coalesce(sum(coalesce(paid, quoted)), 0) FROM thrifty_purchase "
+    "WHERE state <> 'void' AND intent_at >= :since"
+)
 OPEN = f"SELECT {ENTRY} FROM thrifty_purchase WHERE state = 'intent' ORDER BY intent_at"
 OLD = """
 SELECT case_id FROM thrifty_case c WHERE started_at < :before AND NOT EXISTS
@@ -338,7 +339,7 @@ class PostgresStore:
             return int(self._reader.run(COUNT_OPEN)[0][0])
 
     def spent_since(self, time: float) -> float:
-        """Return the sum of all charges since then."""
+        """Return the sum of all charges for what was bought since then."""
         with self._clear_errors():
             return float(self._reader.run(SPENT, since=time)[0][0])
 

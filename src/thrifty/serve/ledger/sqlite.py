@@ -49,7 +49,7 @@ CREATE TABLE thrifty_purchase (
 CREATE INDEX thrifty_purchase_of_subject ON thrifty_purchase (subject, settled_at)
     WHERE subject IS NOT NULL;
 CREATE INDEX thrifty_purchase_open ON thrifty_purchase (intent_at) WHERE state = 'intent';
-CREATE INDEX thrifty_purchase_settled ON thrifty_purchase (settled_at);
+CREATE INDEX thrifty_purchase_begun ON thrifty_purchase (intent_at);
 CREATE INDEX thrifty_case_started ON thrifty_case (started_at);
 CREATE INDEX thrifty_case_open ON thrifty_case (started_at) WHERE ended_at IS NULL;
 CREATE TABLE thrifty_state (name TEXT PRIMARY KEY, version INTEGER NOT NULL, body TEXT NOT NULL)
@@ -68,9 +68,10 @@ KEPT = (
 )
 OPEN_CASES = f"SELECT {CASE} FROM thrifty_case WHERE ended_at IS NULL ORDER BY started_at LIMIT ?"
 COUNT_OPEN = "SELECT count(*) FROM thrifty_case WHERE ended_at IS NULL"
-SPENT = """
-SELECT coalesce(sum(coalesce(paid, quoted)), 0) FROM thrifty_purchase WHERE state <> 'void'
-AND (settled_at >= ?1 OR settled_at IS NULL AND intent_at >= ?1)"""
+SPENT = (
+    "SELECT coalesce(sum(coalesce(paid, quoted)), 0) FROM thrifty_purchase "
+    "WHERE state <> 'void' AND intent_at >= ?"
+)
 PAGE = (
     f"SELECT {CASE} FROM thrifty_case WHERE (started_at, case_id) > (?, ?) "
     "ORDER BY started_at, case_id LIMIT ?"
@@ -291,7 +292,7 @@ class SqliteStore:
             return int(self._reader.execute(COUNT_OPEN).fetchone()[0])
 
     def spent_since(self, time: float) -> float:
-        """Return the sum of all charges since then."""
+        """Return the sum of all charges for what was bought since then."""
         with self._clear_errors():
             return float(self._reader.execute(SPENT, (time,)).fetchone()[0])
 

@@ -90,7 +90,7 @@ class Store(Protocol):
         """Return the number of cases that have not ended."""
 
     def spent_since(self, time: float) -> float:
-        """Return the sum of all charges since then."""
+        """Return the sum of all charges for what was bought since then."""
 
     def state(self, name: str) -> tuple[int, str] | None:
         """Return version and body of a named text."""
