@@ -103,32 +103,41 @@ def split(found, y, seed):
     return train, validation, test
 
 
-def plain_models(X, y, rows, seed):
-    """Return test probabilities of the plain models, and the CPU seconds of HistGradientBoosting.
-
-    Probabilities have a column for each class of the training rows.
-    """
-    import lightgbm
-    from sklearn.ensemble import (
-        ExtraTreesClassifier,
-        HistGradientBoostingClassifier,
-        RandomForestClassifier,
-    )
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    train, validation, test = rows
+def known_classes(y, train, validation):
+    """Return the classes, the codes of the training rows, and the validation rows with theirs."""
     # A class without training rows cannot stop boosting early.
     validation = validation[np.isin(y[validation], y[train])]
     classes, codes = np.unique(y[train], return_inverse=True)
-    valid = np.searchsorted(classes, y[validation])
-    filled = np.where(np.isnan(X), -1.0, X)
+    return classes, codes, validation, np.searchsorted(classes, y[validation])
+
+
+def seconds_of_plain_fit(X, y, rows):
+    """Return the CPU seconds of one plain fit, HistGradientBoosting with early stopping."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    train = rows[0]
+    _, codes, validation, valid = known_classes(y, *rows[:2])
     start = time.process_time()
     HistGradientBoostingClassifier(max_iter=500, early_stopping=True, n_iter_no_change=20).fit(
         X[train], codes, X_val=X[validation], y_val=valid
     )
-    seconds = time.process_time() - start
+    return time.process_time() - start
+
+
+def plain_models(X, y, rows, seed):
+    """Return test probabilities of the plain models, with a column for each class, and these.
+
+    They are the classes of the training rows.
+    """
+    import lightgbm
+    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    train, _, test = rows
+    classes, codes, validation, valid = known_classes(y, *rows[:2])
+    filled = np.where(np.isnan(X), -1.0, X)
     every = {"max_features": None} if len(train) > 20_000 else {}
     models = {
         "forest": RandomForestClassifier(300, random_state=seed).fit(filled[train], codes),
@@ -145,7 +154,7 @@ def plain_models(X, y, rows, seed):
             filled[train], codes
         ),
     }  # fmt: skip
-    return {name: m.predict_proba(filled[test]) for name, m in models.items()}, classes, seconds
+    return {name: m.predict_proba(filled[test]) for name, m in models.items()}, classes
 
 
 def codes_of(X):
@@ -154,55 +163,55 @@ def codes_of(X):
                    if column.dtype == object else column).to_numpy(dtype=float)  # fmt: skip
 
 
-def calibration_error(probabilities, right):
+def calibration_error(confidence, right):
     """Return the expected calibration error of the predicted class."""
-    confidence = probabilities.max(axis=1)
     place = np.minimum((confidence * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
     gaps = np.bincount(place, right - confidence, CALIBRATION_BINS)
     return np.abs(gaps).sum() / len(right)
 
 
-def run(name, seed):
+def run(found, y, rows, seed):
     """Return what one split gives, ours and the plain models."""
-    found, y = table(name)
-    rows = split(found, y, seed)
     pool, test = np.concatenate(rows[:2]), rows[2]
     start = time.process_time()
     model = BudgetClassifier(found.prices, confidence=None, random_state=seed)
     model.fit(found.X.iloc[pool], y[pool])
     cpu = time.process_time() - start
-    within, area_found, right, ece = evaluate(model, found.X.iloc[test], y[test])
+    within, area_found, right, confidence = evaluate(model, found.X.iloc[test], y[test])
     lead_rows = {}
-    plain, classes, seconds = plain_models(codes_of(found.X), y, rows, seed)
+    X = codes_of(found.X)
+    seconds = seconds_of_plain_fit(X, y, rows)
+    plain, classes = plain_models(X, y, rows, seed)
     hits = {each: classes[p.argmax(axis=1)] == y[test] for each, p in plain.items()}
-    errors = {each: calibration_error(p, hits[each]) for each, p in plain.items()}
+    answers = {each: (p.max(axis=1), hits[each]) for each, p in plain.items()}
     if found.split is not None:
         lead_rows = {each: 100.0 * right - 100.0 * hit for each, hit in hits.items()}
     return {
-        "within": within, "area": area_found, "right": 100 * right.mean(), "ece": ece,
+        "within": within, "area": area_found, "right": 100 * right.mean(),
+        "answers": {"ours": (confidence, right), **answers},
         "lead by row": lead_rows,
         "plain": {each: hit.mean() * 100 for each, hit in hits.items()},
-        "plain ece": errors, "cpu": cpu / seconds,
+        "cpu": cpu / seconds,
     }  # fmt: skip
 
 
 def evaluate(model, X, y):
-    """Return test accuracies at the shares and the area; for 100 %, hits and calibration error."""
+    """Return test accuracies at the shares and the area; for 100 %, hits and confidence by row."""
     curve = model.frontier_
     bills = sorted({0.0, *(point.bill for point in curve.points if point.bill <= curve.full)})
     along = [curve.choose(bill) for bill in bills]
     within = [curve.choose(share * curve.full) for share in SHARES]
     points = list({id(point): point for point in (*along, *within)}.values())
     encoded = points[0].model.schema.encode(X)
-    known, hits, ece = {}, np.empty(0), 0.0
+    known, hits, confidence = {}, np.empty(0), np.empty(0)
     # Ladders share rungs, which are evaluated once for all of them.
     for k, scores, _ in score_together([point.model.model for point in points], encoded):
         right = points[k].model.classes[scores.argmax(axis=1)] == y
         known[id(points[k])] = 100 * right.mean()
         if points[k] is within[-1]:
-            hits, ece = right, calibration_error(scores, right)
+            hits, confidence = right, scores.max(axis=1)
     accuracies, steps = ([known[id(point)] for point in some] for some in (within, along))
-    return accuracies, area(bills, steps, curve.full), hits, ece
+    return accuracies, area(bills, steps, curve.full), hits, confidence
 
 
 def summarize(name, runs):
@@ -221,8 +230,8 @@ def summarize(name, runs):
     return [
         name, *(f"{value:.1f}" for value in within), f"{areas.mean():.1f}", f"{error:.1f}", goal,
         verdict, f"{np.mean(plain[best]):.1f} {best}", f"{lead.mean():+.1f}", f"{lead_error:.1f}",
-        f"{np.mean([found['ece'] for found in runs]):.3f}",
-        f"{np.mean([found['plain ece'][best] for found in runs]):.3f}",
+        *(f"{np.mean([calibration_error(*found['answers'][each]) for found in runs]):.3f}"
+          for each in ("ours", best)),
         f"{np.median([found['cpu'] for found in runs]):.1f}", f"<= {limit}",
     ]  # fmt: skip
 
@@ -305,7 +314,11 @@ def main():
         file, header, known = (
             ("targets", HEADER, GOALS) if is_class else ("targets_values", VALUES_HEADER, VALUES)
         )
-        runs = [(run if is_class else run_values)(name, seed) for seed in seeds]
+        if is_class:
+            found, y = table(name)
+            runs = [run(found, y, split(found, y, seed), seed) for seed in seeds]
+        else:
+            runs = [run_values(name, seed) for seed in seeds]
         row = (summarize if is_class else summarize_values)(name, runs)
         rows = {**previous_rows(file, header), name: row}
         try:
@@ -315,14 +328,16 @@ def main():
     return "\n".join(sorted({str(error) for error in failures})) or None
 
 
-def previous_rows(name, header):
-    """Return the rows of the table on file, by data set."""
+def previous_rows(name, header, key=1):
+    """Return the rows of the table on file, by data set, or by the first `key` columns."""
     file = RESULTS / f"{name}.csv"
     if not file.exists():
         return {}
     with file.open(newline="") as lines:
         found, *rows = csv.reader(lines)
-    return {row[0]: row for row in rows} if tuple(found) == header else {}
+    if tuple(found) != header:
+        return {}
+    return {row[0] if key == 1 else tuple(row[:key]): row for row in rows}
 
 
 if __name__ == "__main__":

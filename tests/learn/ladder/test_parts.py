@@ -242,6 +242,12 @@ def test_small_tables_grow_all_trees_on_plain_bags(read_rows):
     assert ForestSettings.suited_to(rows, 4, n_trees=30) == ForestSettings(30)
 
 
+def test_on_a_side_of_a_split_forests_have_half_of_the_trees(read_rows):
+    X, y = make_classes()
+    for side in read_rows("classification", X, y).split(X[:, 0] <= 0, feature=0):
+        assert ForestSettings.suited_to(side, 4, n_trees=31) == ForestSettings(16)
+
+
 @pytest.mark.parametrize(
     ("n_features", "is_top", "expected"),
     [

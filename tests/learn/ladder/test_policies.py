@@ -61,7 +61,8 @@ def fits(monkeypatch) -> list[tuple[str, int]]:
     made = []
 
     def fit(table, chosen, *arguments: Any, **more: Any) -> Any:
-        made.append(("trial" if chosen == SMALL else "full", len(table.X)))
+        is_trial = chosen.n_estimators == SMALL.n_estimators
+        made.append(("trial" if is_trial else "full", len(table.X)))
         return original(table, chosen, *arguments, **more)
 
     original = policies.fit_policy
@@ -238,7 +239,7 @@ def test_a_policy_that_stops_at_once_pays_for_the_split_only(read_rows) -> None:
 def test_the_cap_is_never_passed(read_rows, cap, branches) -> None:
     rows = read_rows("classification", *make(), prices=PRICES)
     rival = split_rival(rows) if branches else Rival(rows, 0.3, 20.0)
-    found = policies._fit(rows, rival, BOUND, cap, SMALL, 6, np.random.RandomState(0))
+    found = policies._fit(rows, rival, BOUND, cap, np.random.RandomState(0), is_trial=True)
     random = np.random.default_rng(0)
     strange = random.choice([-1e9, -0.5, 0.0, 0.5, 1e9, np.nan], size=(300, D))
     for cost_weight in found.cost_weights:
@@ -256,7 +257,7 @@ def capped() -> Any:
     random = np.random.RandomState(0)
     crossfit = CrossFit.draw(train.y, None, 3, 1, random)
     rows = LadderRows.of(train, None, crossfit, random)
-    found = policies._fit(rows, split_rival(rows), BOUND, 4.1, SMALL, 6, random)
+    found = policies._fit(rows, split_rival(rows), BOUND, 4.1, random, is_trial=True)
     return found.planner.plan(0.0).model
 
 

@@ -103,3 +103,14 @@ def test_boosted_models_are_refitted_on_many_rows_unless_there_is_one_division(
     rows = read_rows("regression", X, Y)
     assert rows.refits
     assert not replace(rows, crossfit=rows.crossfit.thin(1, 1.0, np.random.RandomState(0))).refits
+
+
+def test_on_a_side_of_a_split_boosting_uses_few_bins_and_is_not_refitted(read_rows, monkeypatch):
+    many = np.random.default_rng(0).normal(size=(400, 1))
+    monkeypatch.setattr(rows_module, "MANY_BINS_FROM", 100)
+    monkeypatch.setattr(rows_module, "REFIT_FROM", 100)
+    rows = read_rows("regression", many, many[:, 0])
+    assert rows.bins_to_fit[0].width[0] > rows_module.FEW_BINS and rows.refits
+    for side in rows.split(many[:, 0] <= 0, feature=0):
+        assert side.bins_to_fit[0].width[0] <= rows_module.FEW_BINS + 1
+        assert not side.refits

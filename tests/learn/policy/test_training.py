@@ -92,3 +92,10 @@ def test_states_are_bounded(settings):
     assert settings.n_states(3000, 1000) == 5000
     assert settings.n_states(3000, 10**6) == 3000
     assert settings.short().n_estimators == 20
+
+
+def test_a_part_of_a_table_gets_its_share_of_the_work(settings):
+    part = replace(settings, max_states=20_000, max_trial_rows=3000).share(0.25)
+    assert (part.max_states, part.max_trial_rows) == (5000, 750)
+    assert part.n_states(10**6, 5) == 5000
+    assert settings.share(1e-9).max_trial_rows == 1

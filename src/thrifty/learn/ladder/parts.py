@@ -52,6 +52,8 @@ SHARE_OF_TREES = 1 / 3
 # for values on large tables.
 MANY_ROWS = 4000
 SHARE_BELOW_TOP = 0.6
+# On the sides of a split, where the rungs of the plain ladder may be climbed as well.
+SHARE_ON_SIDES = 0.5
 FEW_FEATURES = 4
 NOISY_LEAF = 3
 # A forest of constants gains nothing: its shares are 0.
@@ -254,6 +256,8 @@ class ForestSettings:
         is_top : bool
             Whether the rung is one of the two top ones.
         """
+        if rows.is_side:
+            n_trees = math.ceil(SHARE_ON_SIDES * n_trees)
         sample = None if rows.share == 1 else math.ceil(rows.share * rows.n_train)
         if rows.n_train < MANY_ROWS and not len(rows.held_out):
             return cls(n_trees, bag=sample)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
 from thrifty.learn.crossfit import LARGE
-from thrifty.learn.ladder.rows import LadderRows
+from thrifty.learn.ladder.rows import FEW_BINS, LadderRows
 from thrifty.learn.ladder.stopping import FittedBranches, Plan, Planner
 from thrifty.learn.point import ValidationOutputs
 from thrifty.learn.policy import FittedPolicy, PolicySettings, fit_policy
@@ -136,11 +136,10 @@ def fit_policies(
     n_cells = rows.n_train * n_features
     if n_features < FEWEST_FEATURES or n_cells < FEWEST_CELLS:
         return None
-    trial = _fit(rows, ladders[-1], prices, cap, TRIAL, N_COMPARED, random)
+    trial = _fit(rows, ladders[-1], prices, cap, random, is_trial=True)
     if lag(trial, ladders, cost_weights, starts, rows) >= 0:
         return None
-    full = UNDER_CAP if cap is not None else QUICK if n_cells < FEW_CELLS else FULL
-    return _fit(rows, ladders[-1], prices, cap, full, N_COST_WEIGHTS, random)
+    return _fit(rows, ladders[-1], prices, cap, random, is_trial=False)
 
 
 def lag(
@@ -186,35 +185,45 @@ def _fit(
     ladder: Planner,
     prices: BoundPrices,
     cap: float | None,
-    settings: PolicySettings,
-    n_cost_weights: int,
     random: np.random.RandomState,
+    *,
+    is_trial: bool,
     bought: frozenset[int] = frozenset(),
+    share: float = 1.0,
 ) -> PolicyPlanner:
-    """Fit a policy wherever there is a ladder."""
+    """Fit a policy wherever there is a ladder; those of branches share the work of one."""
     if isinstance(ladder, FittedBranches):
         feature = ladder.split.feature
         before = bought | set(prices.closure([feature]).tolist())
         parts = rows.split(ladder.split.goes_left(rows.X), feature)
         left, right = (
-            _fit(part, side, prices, cap, settings, n_cost_weights, random, before)
+            _fit(
+                part, side, prices, cap, random, is_trial=is_trial, bought=before,
+                share=share * len(part) / len(rows),
+            )
             for part, side in zip(parts, (ladder.left, ladder.right), strict=True)
-        )
+        )  # fmt: skip
         branches = replace(ladder, left=left.planner, right=right.planner)
         weights = sorted({*left.cost_weights[::2], *right.cost_weights[1::2], 0.0}, reverse=True)
         return PolicyPlanner(branches, weights)
     known = np.zeros(rows.X.shape[1], dtype=bool)
     known[sorted(bought)] = True
     spent = float(prices.bill(known[np.newaxis])[0])
+    binned = rows.binned.coarsen(FEW_BINS) if rows.is_side else rows.binned
     table = PolicyTable(
-        rows.X[: rows.n_train], rows.y[: rows.n_train], rows.n_classes, rows.fold, rows.binned,
+        rows.X[: rows.n_train], rows.y[: rows.n_train], rows.n_classes, rows.fold, binned,
         rows.prices, rows.weight_of(np.arange(rows.n_train)),
     )  # fmt: skip
     seed = np.random.default_rng(random.randint(2**31))
     room = math.inf if cap is None else max(cap - spent, 0.0)
     while cap is not None and room > 0 and spent + room > cap:  # by rounding
         room = math.nextafter(room, 0.0)
-    fitted = fit_policy(table, settings, seed, free=known, cap=room)
+    if is_trial:
+        settings, n_cost_weights = TRIAL, N_COMPARED
+    else:
+        full = QUICK if table.X.size < FEW_CELLS else FULL
+        settings, n_cost_weights = full if cap is None else UNDER_CAP, N_COST_WEIGHTS
+    fitted = fit_policy(table, settings.share(share), seed, free=known, cap=room)
     return PolicyPlanner(
         PlannedPolicy(fitted, rows, prices, bought), fitted.cost_weights(n_cost_weights)
     )

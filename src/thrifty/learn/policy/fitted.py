@@ -22,9 +22,6 @@ __all__ = ["FittedPolicy", "mean_losses"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# More rows do not make the choice of the first item better, only slower.
-MAX_TRIAL_ROWS = 3000
-
 
 @dataclass(frozen=True, eq=False)
 class FittedPolicy:
@@ -90,19 +87,20 @@ class FittedPolicy:
         ]
         return Trace.join(self.average, traces, places)
 
-    def choose_first(self, n_trials: int = 8, max_steps: int = 6) -> Self:
+    def choose_first(self, n_trials: int = 8, max_steps: int = 6, max_rows: int = 3000) -> Self:
         """Return the policies with the first item that is best out of fold, by trial.
 
         What is best by itself need not be the best start. The `n_trials` items of the largest
         estimates are tried; one replaces the policy's own choice only if the gain is above its
         standard error. With a cap, the loss where rows end counts; without one, its mean over the
-        logarithm of what is spent. No more than `max_steps` purchases are followed.
+        logarithm of what is spent. No more than `max_steps` purchases are followed, on no more than
+        `max_rows` rows.
         """
         average, table = self.average.with_first(-1), self.table
         if len(average.own) < 2:
             return self
         # Every so many rows: a table may be sorted by class.
-        rows = np.arange(0, len(table.X), -(-len(table.X) // MAX_TRIAL_ROWS))
+        rows = np.arange(0, len(table.X), -(-len(table.X) // max_rows))
         start = next(average.run(table.X[:1])).item[0]
         value = average.value.raw(np.where(average.known, table.X[rows], np.nan)).mean(axis=0)
         price = average.own + np.append(average.shared, 0.0)[average.group]

@@ -75,8 +75,9 @@ class PolicySettings:
         The first fit only finds out which states policies visit: its share of states and rounds.
     random_share : float
         Share of random states among those of the second fit; the others are visited.
-    n_first_trials, first_trial_steps : int
-        Items that are tried as the first purchase, and the purchases that are then followed.
+    n_first_trials, first_trial_steps, max_trial_rows : int
+        Items that are tried as the first purchase, the purchases that are then followed, and on
+        how many rows.
     """
 
     states_per_row: int = 12
@@ -97,6 +98,7 @@ class PolicySettings:
     random_share: float = 0.3
     n_first_trials: int = 8
     first_trial_steps: int = 6
+    max_trial_rows: int = 3000
 
     def short(self) -> PolicySettings:
         """Return the settings of the first fit, which has fewer rounds."""
@@ -105,6 +107,13 @@ class PolicySettings:
             for count in (self.n_estimators, self.value_estimators)
         )
         return replace(self, n_estimators=rounds, value_estimators=value_rounds)
+
+    def share(self, share: float) -> PolicySettings:
+        """Return the settings for a part of a table, which gets its share of the work."""
+        states, rows = (
+            max(1, round(share * count)) for count in (self.max_states, self.max_trial_rows)
+        )
+        return replace(self, max_states=states, max_trial_rows=rows)
 
     def n_states(self, n: int, d: int) -> int:
         """Return the number of states for a table of n rows and d features."""
@@ -277,7 +286,9 @@ def fit_policy(
         values = [Forest.constant([0.0], "sum", d)] * table.n_folds
     policies = trainer.policies(predictors, values)
     fitted = FittedPolicy(tuple(policies), table, items.unit).with_cap(cap)
-    return fitted.choose_first(settings.n_first_trials, settings.first_trial_steps)
+    return fitted.choose_first(
+        settings.n_first_trials, settings.first_trial_steps, settings.max_trial_rows
+    )
 
 
 def most_gain_per_price(items: Items, gain: Floats, count: int) -> Ints:
