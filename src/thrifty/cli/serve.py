@@ -55,7 +55,7 @@ def serve(
     """Answer requests over HTTP.
 
     MODEL is a model file. The server listens on this machine only, unless a token is set. It
-    describes its requests at /openapi.json.
+    has a page for people at /, and describes its requests at /docs and /openapi.json.
     """
     if budget is None and (per_minute is not None or per_day is not None):
         raise click.UsageError("--per-minute and --per-day need --budget.")
@@ -71,10 +71,9 @@ def serve(
     from thrifty.serve import Ledger, Pacing, Runtime, Shadow, read_sources
 
     settings = Settings(host=host, port=port, token=_read_token(token_file))
-    pacing = None
-    if budget is not None:
-        pacing = Pacing(load_points(model), budget, per_minute, per_day)
-    predictor = load(model) if pacing is None else pacing.points.predictor
+    points = load_points(model)
+    pacing = None if budget is None else Pacing(points, budget, per_minute, per_day)
+    predictor = points.predictor
     replayed = None if shadow is None else Shadow(load(shadow))
     declared = [] if sources is None else read_sources(sources)
     delivered = {feature for source in declared for feature in source.terms.features}
@@ -86,7 +85,7 @@ def serve(
     ]
     book = Ledger.temporary() if ledger is None else Ledger.open(ledger)
     runtime = Runtime(predictor, declared, book, asked=asked, pacing=pacing, shadow=replayed)
-    app = create_app(predictor, model.stem, settings, runtime)
+    app = create_app(predictor, model.stem, settings, runtime, points)
     config = uvicorn.Config(
         app, host=host, port=port, log_level="warning", access_log=False, server_header=False
     )
