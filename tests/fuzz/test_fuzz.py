@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import threading
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -140,6 +141,12 @@ def test_a_case_that_takes_too_long_is_interrupted(monkeypatch):
             pass
 
 
+def test_a_case_that_waits_forever_is_interrupted(monkeypatch):
+    monkeypatch.setattr(limits, "WAITING_SECONDS", 0.05)
+    with pytest.raises(LimitError, match="no end in sight"), limited():
+        threading.Event().wait(60)
+
+
 def test_a_case_that_takes_too_much_memory_is_an_escape(monkeypatch):
     monkeypatch.setattr(limits, "MAX_BYTES", 60 * 2**20)
     with pytest.raises(LimitError, match="MB"), limited():
@@ -163,8 +170,8 @@ def test_every_target_reads_some_cases_and_refuses_others(name, tmp_path):
     ends = fuzzer.counts[name]
     assert sum(ends.values()) == 60
     assert ends["read"] > 0
-    # A reply is never refused: a call that fails leaves it to the local model.
-    assert (ends["refused"] > 0) == (name != "replies of calls")
+    # A reply is never refused: one that cannot be used leaves it to the local model, or is skipped.
+    assert (ends["refused"] > 0) == (name not in ("replies of calls", "HTTP sources"))
 
 
 def test_what_is_changed_after_sealing_is_refused(tmp_path):
