@@ -47,7 +47,11 @@ class LedgerFile:
             for name, table in rows.items() if isinstance(rows, dict) else ():
                 for row in table if isinstance(table, list) else [table]:
                     _insert(connection, str(name), row if isinstance(row, list) else [row])
-            return damaged(connection.serialize(), document.get("damage"))
+            try:
+                data = connection.serialize()
+            except sqlite3.Error:  # a database without anything
+                data = b""
+            return damaged(data, document.get("damage"))
 
 
 def _insert(connection: sqlite3.Connection, table: str, row: list[Any]) -> None:

@@ -17,6 +17,7 @@ from fuzz.__main__ import main
 from fuzz.documents import Change, Damage, JsonFile, Lie, ModelFile, TomlFile
 from fuzz.edits import DELETE, INSERT, SET, Edit, apply, apply_all, propose
 from fuzz.laws import BrokenLawError, check_predictor, check_text
+from fuzz.ledgers import LedgerFile
 from fuzz.limits import LimitError, limited
 from fuzz.lines import Lines
 from fuzz.planted import read_shelf
@@ -197,6 +198,10 @@ def test_whatever_an_edit_puts_into_a_document_is_written(name):
     for key in {*target.documents[0], "damage", "zip", "lie"}:
         for value in [*faults, ("zip", "flip"), ((),), *PLAIN]:
             assert isinstance(target.file_format.join({**target.documents[0], key: value}), bytes)
+
+
+def test_a_ledger_without_anything_is_written_as_an_empty_file():
+    assert LedgerFile().join({"application": "["}) == b""
 
 
 def test_toml_is_written_as_it_was_read():
