@@ -14,7 +14,16 @@ from typing import Any
 
 from thrifty.bundle.receipt import plain_value
 from thrifty.errors import DataError, LedgerError
-from thrifty.serve.ledger.records import CaseRecord, CaseRow, Ending, Entry, Grants, Header, Intent
+from thrifty.serve.ledger.records import (
+    CaseRecord,
+    CaseRow,
+    Ending,
+    Entry,
+    Grants,
+    Header,
+    Intent,
+    Settlement,
+)
 from thrifty.serve.runtime.account import by_source
 from thrifty.serve.runtime.case import Case
 from thrifty.serve.runtime.catalog import Offer
@@ -204,9 +213,11 @@ class CaseRun:
     def _give_back(self, asked: Future[Grants]) -> None:
         """Void the intents that were granted after nobody waited for them any more."""
         if not asked.cancelled() and asked.exception() is None:
-            owners = asked.result().mine
-            unsent = {item: Result("failed", "void") for item in owners}
-            self._ledger.settle(settlements(self._header.case, owners, unsent))
+            case, owners = self._header.case, asked.result().mine
+            # "unsent", not "failed": the next step may ask the source.
+            self._ledger.settle(
+                [Settlement(case, i, owner, "void", 0.0, "unsent") for i, owner in owners.items()]
+            )
 
     async def _until(self, work: asyncio.Future[Any], timeout: float = math.inf) -> None:
         """Wait for something, at most until the deadline; it goes on."""
