@@ -40,6 +40,8 @@ AMOUNT = click.FloatRange(min=0)
 @click.option("--port", type=click.IntRange(0, 65_535), default=8000, show_default=True)
 @click.option("--token-file", type=FILE,
               help=f"File with the token of clients; by default ${TOKEN_VARIABLE}.")  # fmt: skip
+@click.option("--rate", type=click.FloatRange(0, min_open=True), default=500, show_default=True,
+              help="Requests per second that one client may send.")  # fmt: skip
 def serve(
     model: Path,
     sources: Path | None,
@@ -51,6 +53,7 @@ def serve(
     host: str,
     port: int,
     token_file: Path | None,
+    rate: float,
 ) -> None:
     """Answer requests over HTTP.
 
@@ -70,7 +73,7 @@ def serve(
     from thrifty.bundle import load, load_points
     from thrifty.serve import Ledger, Pacing, Runtime, Shadow, read_sources
 
-    settings = Settings(host=host, port=port, token=_read_token(token_file))
+    settings = Settings(host=host, port=port, token=_read_token(token_file), rate=rate)
     pacing = None
     if budget is not None:
         pacing = Pacing(load_points(model), budget, per_minute, per_day)
