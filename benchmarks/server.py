@@ -1,4 +1,4 @@
-"""The server: what /v1/next costs against an endpoint that does nothing, and a server that stays up.
+"""The server: what /v1/next costs against an endpoint that does nothing, memory, and the start.
 
 Servers run in processes of their own, all by uvicorn in the same way, and are asked over loopback
 sockets. What counts is the CPU time of the server, in turns; the best turn of each counts.
@@ -189,12 +189,12 @@ def main() -> None:
         folder = Path(name)
         body = write_model(folder)
         case = b'{"id": "case %d", "context": {"patient": "p7"}}'
+        with_ledger = ("--sources", "sources.toml", "--ledger", "purchases.db")
         rows = [
             measure_requests(folder, body),
             measure_start(folder),
             measure_memory(folder, "/v1/next", body),
-            measure_memory(folder, "/v1/cases", case, "--sources", "sources.toml",
-                           "--ledger", "purchases.db"),  # fmt: skip
+            measure_memory(folder, "/v1/cases", case, *with_ledger),
         ]
     report("server", ("what", "figure", "limit"), rows)
 
