@@ -12,6 +12,7 @@ from starlette.routing import Route, Router
 from thrifty.bundle import Predictor
 from thrifty.errors import LedgerError
 from thrifty.serve import Cases, Runtime
+from thrifty.web.bodies import JsonRoute, respond
 from thrifty.web.case_routes import CASE_OPERATIONS, CaseRoutes
 from thrifty.web.docs_page import docs_route
 from thrifty.web.guard import Guard
@@ -23,15 +24,7 @@ from thrifty.web.pacing_metrics import watch_runtime
 from thrifty.web.pages import Pages
 from thrifty.web.render import STYLE_PATH, style_sheet
 from thrifty.web.settings import Settings
-from thrifty.web.wire import (
-    JsonRoute,
-    Model,
-    Next,
-    Predict,
-    Predictions,
-    Standing,
-    respond,
-)
+from thrifty.wire import Model, Next, Predict, Predictions, Standing
 
 __all__ = ["create_app"]
 

@@ -9,11 +9,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from thrifty.serve import Case, Cases
+from thrifty.web.bodies import by_feature, case_state, read_body, respond
 from thrifty.web.metrics import Metrics, Sample
 from thrifty.web.openapi import Operation
 from thrifty.web.problems import ProblemError
 from thrifty.web.settings import Settings
-from thrifty.web.wire import (
+from thrifty.wire import (
     CaseState,
     CaseStep,
     CaseSummary,
@@ -21,10 +22,6 @@ from thrifty.web.wire import (
     NewCase,
     OpenCases,
     SkippedFeatures,
-    by_feature,
-    case_state,
-    read_body,
-    respond,
 )
 
 __all__ = ["CASE_OPERATIONS", "CaseRoutes"]

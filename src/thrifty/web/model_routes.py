@@ -12,20 +12,10 @@ import numpy as np
 from thrifty.bundle import Predictor
 from thrifty.bundle.receipt import plain_value
 from thrifty.errors import DataError, raise_all
+from thrifty.web.bodies import asked, by_feature, read_body, standing_of
 from thrifty.web.problems import ProblemError
 from thrifty.web.settings import Settings
-from thrifty.web.wire import (
-    Model,
-    Next,
-    Predict,
-    Prediction,
-    Predictions,
-    Standing,
-    asked,
-    by_feature,
-    read_body,
-    standing_of,
-)
+from thrifty.wire import Model, Next, Predict, Prediction, Predictions, Standing
 
 __all__ = ["ModelRoutes"]
 

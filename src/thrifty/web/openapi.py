@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from thrifty import __version__
-from thrifty.web.problems import MEDIA_TYPE, ProblemDetails
+from thrifty.web.problems import MEDIA_TYPE
+from thrifty.wire import ProblemDetails
 
 __all__ = ["Operation", "describe_api", "field_docs"]
 
@@ -58,7 +59,7 @@ def describe_api(operations: list[Operation], has_token: bool) -> dict[str, Any]
     Examples
     --------
     >>> from thrifty.web.openapi import Operation, describe_api
-    >>> from thrifty.web.wire import Next, Standing
+    >>> from thrifty.wire import Next, Standing
     >>> step = Operation("POST", "/v1/next", "The next step of one example", Standing, Next)
     >>> sorted(describe_api([step], has_token=False)["components"]["schemas"])
     ['Asked', 'Next', 'ProblemDetails', 'Standing']

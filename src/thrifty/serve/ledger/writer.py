@@ -99,8 +99,8 @@ class Writer:
         self._due: float | None = None  # when what waits must be written
         self._crowd, self._took = 1, 0.0  # tasks and seconds of the last commit
         self._closed = False
-        self.callbacks: dict[asyncio.AbstractEventLoop, list[Callable[[], object]]] = (
-            defaultdict(list)
+        self.callbacks: dict[asyncio.AbstractEventLoop, list[Callable[[], object]]] = defaultdict(
+            list
         )
         self._thread = threading.Thread(target=self._run, name="thrifty-ledger", daemon=True)
         self._thread.start()
