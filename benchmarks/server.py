@@ -30,7 +30,7 @@ EARLY, LATE = 20_000, 100_000
 # One client sends all requests: the limit that protects a server from that is lifted.
 SERVE = ("-m", "thrifty.cli", "serve", "heart.thrifty", "--port", "0", "--rate", "1000000")
 # An endpoint that reads the same body and answers nothing, as the documentation of FastAPI has it.
-EMPTY = '''
+EMPTY = """
 import socket, sys
 import uvicorn
 from fastapi import FastAPI
@@ -54,7 +54,7 @@ config = uvicorn.Config(app, port=0, log_level="warning", access_log=False, serv
 with config.bind_socket() as bound:
     print(f"serving on http://127.0.0.1:{bound.getsockname()[1]} ", flush=True)
     uvicorn.Server(config).run([bound])
-'''
+"""
 SOURCES = """
 [[source]]
 name = "records"
