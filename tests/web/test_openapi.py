@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.routing import Route
 
 from thrifty.web.openapi import field_docs
-from thrifty.web.wire import Question
+from thrifty.wire import Question
 
 TOKEN = "a-token-of-the-tests"
 

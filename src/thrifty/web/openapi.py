@@ -96,7 +96,7 @@ def field_docs(kind: type) -> dict[str, str]:
     Examples
     --------
     >>> from thrifty.web.openapi import field_docs
-    >>> from thrifty.web.wire import Next
+    >>> from thrifty.wire import Next
     >>> field_docs(Next)["told"]
     'Values bought since.'
     """
