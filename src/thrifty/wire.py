@@ -5,11 +5,12 @@ The same classes describe the API in ``/openapi.json``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 __all__ = [
+    "Amount",
     "Answer",
     "Asked",
     "Bought",
@@ -18,6 +19,7 @@ __all__ = [
     "CaseSummary",
     "CaseValues",
     "Charged",
+    "Feature",
     "Label",
     "Model",
     "NewCase",
@@ -29,9 +31,12 @@ __all__ = [
     "ProblemDetails",
     "Question",
     "Reason",
+    "Row",
     "SkippedFeatures",
     "Standing",
+    "Text",
     "Value",
+    "Values",
 ]
 
 Value = str | float | int | bool | None
@@ -39,11 +44,21 @@ Value = str | float | int | bool | None
 
 Label = str | int | float | bool
 
+# In the description of a server, the features of its model take the places with these titles.
+Values = Annotated[dict[str, Value], msgspec.Meta(title="Values")]
+"""Values by feature."""
+Row = Annotated[dict[str, Value], msgspec.Meta(title="Row")]
+"""A value of every feature that the model may read."""
+Feature = Annotated[str, msgspec.Meta(title="Feature")]
+
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Amount = Annotated[float, msgspec.Meta(ge=0)]
+
 
 class Predict(msgspec.Struct, forbid_unknown_fields=True):
     """Rows whose values are all known."""
 
-    rows: list[dict[str, Value]]
+    rows: list[Row]
 
 
 class Prediction(msgspec.Struct):
@@ -64,11 +79,11 @@ class Predictions(msgspec.Struct):
 class Next(msgspec.Struct, forbid_unknown_fields=True):
     """Where an example is: the server keeps nothing of it."""
 
-    known: dict[str, Value] = {}
+    known: Values = {}
     """Values known beforehand; they are free."""
-    told: dict[str, Value] = {}
+    told: Values = {}
     """Values bought since."""
-    skipped: list[str] = []
+    skipped: list[Feature] = []
     """Features that cannot be had."""
 
 
@@ -120,28 +135,28 @@ class Question(Asked, kw_only=True):
 class NewCase(msgspec.Struct, forbid_unknown_fields=True):
     """A case whose values the server fetches, or asks for."""
 
-    id: str | None = None
+    id: Text | None = None
     """Sent again, by anyone, the case goes on where it was: nothing is bought twice."""
-    known: dict[str, Value] = {}
+    known: Values = {}
     """Values known beforehand; they are free."""
     context: dict[str, Value] = {}
     """Identifiers for the sources, such as the number of a customer; neither stored nor logged."""
-    subject: str | None = None
+    subject: Text | None = None
     """Whom it is about: values bought for earlier cases are reused while they are fresh."""
-    cap: float | None = None
+    cap: Amount | None = None
     """What may be spent at most."""
-    deadline: float | None = None
+    deadline: Amount | None = None
     """Seconds until the answer is needed."""
-    max_age: dict[str, float] = {}
+    max_age: dict[str, Amount] = {}
     """How old a reused value may be, in seconds, by feature."""
 
 
 class CaseValues(msgspec.Struct, forbid_unknown_fields=True):
     """Values of a case that waits; without any, it goes on where it was."""
 
-    values: dict[str, Value] = {}
+    values: Values = {}
     """Values that were bought: charged at their prices."""
-    known: dict[str, Value] = {}
+    known: Values = {}
     """Values that were there already; they are free."""
     context: dict[str, Value] = {}
     """Identifiers for the sources, if the server was restarted since the case was created."""
@@ -150,7 +165,7 @@ class CaseValues(msgspec.Struct, forbid_unknown_fields=True):
 class SkippedFeatures(msgspec.Struct, forbid_unknown_fields=True):
     """Features that cannot be had."""
 
-    features: list[str]
+    features: list[Feature]
     context: dict[str, Value] = {}
     """As in `CaseValues`."""
 

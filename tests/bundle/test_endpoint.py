@@ -108,7 +108,9 @@ def test_a_class_that_is_named_twice_is_refused() -> None:
 def test_an_output_of_another_shape_names_the_shape_that_is_expected() -> None:
     by_class = {"probabilities": [{"a": 0.2, "b": 0.8}, {"a": 0.5, "b": 0.5}]}
     for output in (by_class, {"labels": [{"a": 1}, "b"]}, {"scores": [1, 2]}):
-        with pytest.raises(ValueError, match=r'\{"probabilities": \[\[\.\.\.\], \.\.\.\], "classes"'):
+        with pytest.raises(
+            ValueError, match=r'\{"probabilities": \[\[\.\.\.\], \.\.\.\], "classes"'
+        ):
             read_outputs(output, 2, np.array(["a", "b"]))
 
 

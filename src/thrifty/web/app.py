@@ -30,7 +30,14 @@ __all__ = ["create_app"]
 
 OPERATIONS = [
     Operation("POST", "/v1/predict", "Predict rows with all values known", Predictions, Predict),
-    Operation("POST", "/v1/next", "What an example should get next, or its answer", Standing, Next),
+    Operation(
+        "POST",
+        "/v1/next",
+        "What an example should get next, or its answer",
+        Standing,
+        Next,
+        errors=(409,),
+    ),
     Operation("GET", "/v1/model", "What the model reads, costs and predicts", Model),
     Operation("GET", "/healthz", "Whether the process is alive", "text/plain"),
     Operation("GET", "/readyz", "Whether it can serve", "text/plain", errors=(503,)),
@@ -82,7 +89,7 @@ def create_app(
         routes += Pages(cases, name, settings).routes
     if settings.token is not None:
         routes += login_routes(settings.token)
-    document = describe_api(operations, settings.token is not None)
+    document = describe_api(operations, settings.token is not None, predictor)
 
     async def openapi(request: Request) -> Response:
         return respond(document)

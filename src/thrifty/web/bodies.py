@@ -6,7 +6,7 @@ entries and wrong types are refused before anything is bought.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import msgspec
@@ -27,6 +27,7 @@ __all__ = [
     "by_feature",
     "case_state",
     "read_body",
+    "refuse_contradictions",
     "respond",
     "standing_of",
 ]
@@ -74,6 +75,13 @@ def read_body(data: bytes, kind: type[T], max_body: int) -> T:
         return msgspec.convert(plain, kind)
     except msgspec.ValidationError as error:
         raise ProblemError(422, "Bad request", str(error)) from None
+
+
+def refuse_contradictions(twice: Iterable[str]) -> None:
+    """Refuse features of which a request says two things, if there are any (409)."""
+    names = ", ".join(repr(name) for name in sorted(set(twice)))
+    if names:
+        raise ProblemError(409, "Contradiction", f"values: {names} in two ways; send each once")
 
 
 class JsonRoute:
