@@ -22,7 +22,7 @@ from typing import Any
 import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from thrifty.bundle import load
+from thrifty.bundle import load_points
 from thrifty.serve import Ledger, Runtime
 from thrifty.web import Settings, create_app
 
@@ -100,13 +100,14 @@ def visits(page: Page, address: str) -> Iterator[str]:
 
 def main(model: str, folder: str, axe: str | None = None) -> Counter[str]:
     """Visit every page in every size and scheme; return the findings by impact."""
-    predictor = load(model)
+    points = load_points(model)
+    predictor = points.predictor
     found: Counter[str] = Counter()
     for size, width in SIZES.items():
         for scheme in SCHEMES:
             ledger = Ledger.temporary()
             runtime = Runtime(predictor, [], ledger, asked=predictor.schema.names)
-            app = create_app(predictor, Path(model).stem, Settings(token=TOKEN), runtime)
+            app = create_app(predictor, Path(model).stem, Settings(token=TOKEN), runtime, points)
             with serving(app) as address, chromium() as browser:
                 page = browser.new_page(
                     viewport={"width": width, "height": 900},

@@ -63,6 +63,27 @@ def test_the_split_is_that_of_the_fit(run, table) -> None:
         assert planned[key] == fitted["settings"][key]
 
 
+def test_several_budgets_weights_and_costs_are_checked_as_fit_does(run, table, folder) -> None:
+    table(w=1.0)
+    text = "[prices]\nage = 1\nchol = 5\nfbs = 3\nsex = 0\n[delays]\nchol = 30\n"
+    toml = f'unit = "CAD"\ndelay_unit = "min"\n{text}[currencies.ms.prices]\nage = 2\n'
+    (folder / "p.toml").write_text(toml)
+    (folder / "costs.csv").write_text("true,predicted,cost\nno,yes,20\nyes,no,100\n")
+    options = ("--prices", "p.toml", "--weight-column", "w", "--costs", "costs.csv")
+    limits = ("--budget", "7", "--budget", "ms=1", "--cap", "latency=30")
+    result = run(*CHECK, *options, *limits)
+    assert result.exit_code == 0, result.output
+    for words in ("budget: CAD 7.00, 77.8% of the full price\n", "budget: 1.00 ms\n",
+                  "cap: a latency of 30 min\n", "48 validation rows",
+                  "metric: neg_error_cost"):  # fmt: skip
+        assert words in result.stdout
+    for wrong in (("--budget", "mss=1"), ("--weight-column", "v")):
+        fitted = run("fit", *CHECK[1:], *options, *wrong, "-o", "m.thrifty")
+        checked = run(*CHECK, *options, *wrong)
+        assert checked.exit_code == fitted.exit_code > 0
+        assert checked.stderr == fitted.stderr
+
+
 def test_free_features_have_no_share_of_the_full_price(run, folder) -> None:
     (folder / "prices.csv").write_text("feature,price\nage,0\nchol,0\nfbs,0\nsex,0\n")
     assert "budget: CAD 1.00\n" in run(*PRICED, "--budget", "1").stdout

@@ -97,6 +97,22 @@ def test_a_point_that_another_beats_as_printed_is_not_listed(capsys, monkeypatch
     assert [line.split()[5:7] for line in listed] == [["2.11", "94.7%"], ["5.00", "96.0%"]]
 
 
+def test_of_many_points_the_ends_the_chosen_one_and_some_others_are_listed(
+    capsys, monkeypatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    points = [point(1.0 + i, 0.5 + i / 100, chosen=i == 17) for i in range(40)]
+    show_frontier(points, "accuracy", "min")
+    lines = printed(capsys)
+    listed = [line for line in lines if line.startswith("greedy-miser")]
+    assert 12 <= len(listed) <= 13
+    assert listed[0].split()[-4] == "50.0%" and listed[-1].split()[-4] == "89.0%"
+    assert sum("*" in line for line in listed) == 1
+    assert f"{40 - len(listed)} models in between are not shown; --json lists all." in lines
+    show_frontier(points[:12], "accuracy", "min")
+    assert len([line for line in printed(capsys) if line.startswith("greedy-miser")]) == 12
+
+
 @pytest.mark.parametrize(
     ("quality", "tied", "why"),
     [

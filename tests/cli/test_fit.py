@@ -335,7 +335,7 @@ def test_an_interrupted_fit_exits_with_130_and_leaves_the_old_model(folder, fres
 def test_a_fresh_interpreter_behaves_the_same(folder, fresh) -> None:
     command = [sys.executable, "-W", "error", "-m", "thrifty.cli", *FIT]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=fresh)
-    assert done.returncode == 0 and done.stderr.count("\n") == 1, done.stderr
+    assert done.returncode == 0 and done.stderr.count("\n") == 2, done.stderr
     assert done.stderr.startswith("training greedy-miser (1 of 1) ... ")
     assert "model: m.thrifty" in done.stdout
     pd.DataFrame({"age": [1.0], "ill": ["yes"]}).to_csv("table.csv", index=False)

@@ -14,14 +14,15 @@ FIT = ("fit", "table.csv", "--target", "ill", "--budget", "5", "--learner", "gre
        "--learner", "ladder", "-o", "m.thrifty")  # fmt: skip
 
 
-def test_a_piped_fit_has_one_line_per_learner_and_clean_json(run, folder) -> None:
+def test_a_piped_fit_has_one_line_per_step_and_clean_json(run, folder) -> None:
     found = run(*FIT, "--json")
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["chosen"]
     lines = found.stderr.splitlines()
     assert re.fullmatch(r"training greedy-miser \(1 of 2\) \.\.\. [\d.]+ s", lines[0])
     assert re.fullmatch(r"training ladder \(2 of 2\) \.\.\. [\d.]+ s", lines[1])
-    assert len(lines) == 2
+    assert re.fullmatch(r"training baselines \.\.\. [\d.]+ s", lines[2])
+    assert len(lines) == 3
 
 
 def test_a_check_and_a_curve_say_what_they_do(run, folder) -> None:

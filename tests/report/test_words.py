@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from thrifty.frontier import TestResult
 from thrifty.report.words import (
     assumptions,
+    format_difference,
     format_interval,
     format_mean,
     format_number,
@@ -101,3 +102,8 @@ def test_the_meaning_of_a_quality_is_explained(found, confidence, words) -> None
 def test_a_note_comes_last(found) -> None:
     assert assumptions(found, "Prices are made up.")[-1] == "Prices are made up."
     assert assumptions(found, "Prices are made up.")[:-1] == assumptions(found, "")
+
+
+def test_what_rounds_to_nothing_has_no_sign() -> None:
+    assert format_difference("accuracy", -0.0001, (-0.118, -0.0002)) == "+0.0 points [-11.8, 0.0]"
+    assert format_difference("r2", -0.00001, (-0.5, -0.00001)) == "+0.0000 [-0.5000, 0.0000]"

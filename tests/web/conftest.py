@@ -72,12 +72,12 @@ def browse() -> Iterator[Callable[..., TestClient]]:
     """Return a function that makes a client of the pages of a model, without sources or with."""
     ledgers = []
 
-    def make(predictor: Predictor, sources=(), **settings) -> TestClient:
+    def make(predictor: Predictor, sources=(), points=None, pacing=None, **settings) -> TestClient:
         ledgers.append(Ledger.temporary())
         delivered = {feature for source in sources for feature in source.terms.features}
         asked = [name for name in predictor.schema.names if name not in delivered]
-        runtime = Runtime(predictor, sources, ledgers[-1], asked=asked)
-        app = create_app(predictor, "<u>model</u>", Settings(**settings), runtime)
+        runtime = Runtime(predictor, sources, ledgers[-1], asked=asked, pacing=pacing)
+        app = create_app(predictor, "<u>model</u>", Settings(**settings), runtime, points)
         return TestClient(app, base_url="http://localhost")
 
     yield make

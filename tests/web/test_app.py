@@ -25,7 +25,7 @@ def test_purchases_under_way_settle_before_it_ends(predictor, heart_table):
     bought = []
 
     async def slow(query):
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(1.0)
         bought.append(query.features)
         return dict.fromkeys(query.features)
 
@@ -34,7 +34,7 @@ def test_purchases_under_way_settle_before_it_ends(predictor, heart_table):
         runtime = Runtime(predictor, [source], ledger)
         app = create_app(predictor, runtime=runtime)
         with TestClient(app, base_url="http://localhost") as client:
-            client.post("/v1/cases", json={"deadline": 0.01})
+            client.post("/v1/cases", json={"deadline": 0.4})
             assert bought == []
         assert bought
         assert runtime.open_purchases == 0

@@ -7,7 +7,9 @@ from html import unescape
 
 import pytest
 
-from thrifty.serve import FunctionSource, HttpSource, ReplaySource, UnclearError
+from thrifty.bundle import OperatingPoints
+from thrifty.model import Forest
+from thrifty.serve import FunctionSource, HttpSource, Pacing, ReplaySource, UnclearError
 from thrifty.web.render import EMPTY
 
 AGE = "<b>age</b>"
@@ -59,7 +61,7 @@ def test_the_first_page_says_what_the_model_does(client):
     text = text_of(client.get("/"))
     assert "Predicts one of 2 classes: <i>ill</i>, well." in text
     assert "Prices are in EUR." in text
-    assert "EUR 0.00 Spent since midnight." in text
+    assert "EUR 0.00 Spent since midnight (UTC)." in text
     assert "Open cases None." in text
 
 
@@ -92,7 +94,7 @@ def test_an_open_case_is_listed_until_it_ends(client):
 
 def test_the_spending_of_today_counts(client, inputs):
     press(client, start(client), "answer", **{inputs[AGE]: "30"})
-    assert "EUR 1.00 Spent since midnight." in text_of(client.get("/"))
+    assert "EUR 1.00 Spent since midnight (UTC)." in text_of(client.get("/"))
 
 
 def test_more_open_cases_than_fit_are_left_off(client, monkeypatch):
@@ -100,6 +102,42 @@ def test_more_open_cases_than_fit_are_left_off(client, monkeypatch):
     for _ in range(2):
         start(client)
     assert "The oldest 1 are shown." in text_of(client.get("/"))
+
+
+def test_a_model_of_one_point_says_what_it_promises(browse, predictor):
+    origin = {"metric": "accuracy", "held_out": {"bill": 3.22, "quality": 0.965}}
+    page = browse(predictor.replace(provenance=origin)).get("/")
+    assert "Cost and quality CAD 3.22 per case on average, accuracy 96.5%" in text_of(page)
+    assert "<figure" not in page.text
+
+
+def test_a_model_that_promises_nothing_has_no_empty_chart(client):
+    assert "Cost and quality" not in client.get("/").text
+
+
+@pytest.fixture
+def points(hostile) -> OperatingPoints:
+    """Two operating points: nothing, and the hostile model."""
+    free = hostile.replace(model=Forest.constant([0.4, 0.6], "mean", n_features=4))
+    return OperatingPoints([free, hostile], [0.0, 4.0], [0.6, 0.9], 1, "<i>accuracy</i>")
+
+
+def test_a_model_of_several_points_shows_its_curve(browse, hostile, points):
+    page = browse(hostile, points=points).get("/")
+    assert page.text.count("<circle") == 2 and page.text.count('<circle class="here"') == 1
+    assert "EUR 4.00 per case on average" in text_of(page)
+    assert "<i>" not in page.text and "style=" not in page.text
+
+
+def test_pacing_shows_the_budget_and_the_limit_of_a_day(browse, hostile, points, inputs):
+    client = browse(hostile, pacing=Pacing(points, budget=5.0, per_day=100.0))
+    text = text_of(client.get("/"))
+    assert "EUR 0.00 EUR 100.00 left of today's limit of EUR 100.00." in text
+    assert "No case has ended yet; the budget is EUR 5.00." in text
+    press(client, press(client, start(client), "answer", **{inputs[AGE]: "30"}), "stop")
+    text = text_of(client.get("/"))
+    assert "EUR 99.00 left of today's limit" in text
+    assert "EUR 1.00 per case on average so far (1 case)" in text
 
 
 # --- a new case

@@ -14,6 +14,7 @@ from thrifty.web.views import (
     charge_lines,
     ended_words,
     has_client_step,
+    pace_words,
     promise_words,
     purpose_words,
     spending,
@@ -103,6 +104,18 @@ def test_spending_beyond_a_limit_leaves_nothing():
     assert (found.share, found.words) == (1.0, "EUR 0.00 left of the cap of EUR 10.00.")
     assert spending(0.0, 0.0, "EUR", "the cap", "No cap.").share == 1.0
     assert spending(1.0, None, "EUR", "the cap", "No cap.").words == "No cap."
+
+
+@pytest.mark.parametrize(
+    ("n_cases", "words"),
+    [
+        (0, "No case has ended yet; the budget is EUR 5.00."),
+        (1, "EUR 4.00 per case on average so far (1 case); the budget is EUR 5.00."),
+    ],
+)
+def test_the_pace_is_that_of_cases_that_have_ended(n_cases, words):
+    pace = {"budget": 5.0, "mean_spent": 4.0, "cases": n_cases + 3, "open": 3}
+    assert pace_words(pace, "EUR") == words
 
 
 def test_a_model_says_what_it_predicts(predictor):

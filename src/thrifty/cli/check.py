@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from thrifty.cli.console import echo, show_json, show_settings, show_table
 from thrifty.cli.fit_progress import step
 from thrifty.cli.options import (
+    BUDGET,
+    CAP,
+    COSTS,
     JSON,
+    WEIGHT_COLUMN,
     TrainingOptions,
-    finite,
+    name_main,
     read_training_data,
     training_options,
 )
@@ -19,28 +25,41 @@ __all__ = ["check", "format_duration"]
 
 @click.command(short_help="Check the inputs of a fit and estimate its duration.")
 @training_options
-@click.option("--budget", type=click.FloatRange(min=0), callback=finite, metavar="B",
-              help="Largest mean cost per example.")  # fmt: skip
-@click.option("--cap", type=click.FloatRange(min=0), callback=finite, metavar="C",
-              help="Largest cost of any single example.")  # fmt: skip
+@BUDGET
+@CAP
+@WEIGHT_COLUMN
+@COSTS
 @JSON
-def check(options: TrainingOptions, budget: float | None, cap: float | None, as_json: bool) -> None:
+def check(
+    options: TrainingOptions,
+    budget: float | dict[str, float] | None,
+    cap: float | dict[str, float] | None,
+    weight_column: str | None,
+    costs: Path | None,
+    as_json: bool,
+) -> None:
     """Check the inputs of a fit and estimate its duration.
 
     A dry run of `thrifty fit`: reads and checks the same files, with the same errors and exit
     codes, and trains on small samples to estimate how long the full run would take. Writes nothing.
     """
-    data = read_training_data(options)
+    data = read_training_data(options, weight_column, costs)
     import numpy as np
 
     from thrifty.frontier.fit_budget import split_table
     from thrifty.frontier.race import forecast
     from thrifty.frontier.scoring import find_metric
+    from thrifty.frontier.several_budgets import amount, read_amounts
 
-    parts = split_table(data.table, random_state=options.seed)
-    sets = parts.suited_to(data.learners.values(), data.table)
-    rng = np.random.default_rng(options.seed)
     prices = data.table.prices
+    budget, cap = name_main(budget, prices.unit), name_main(cap, prices.unit)
+    budgets, caps = read_amounts(budget, prices), read_amounts(cap, prices, "cap")
+    main = next(iter(prices.currencies))
+    sets = split_table(data.table, random_state=options.seed)
+    if not budgets.keys() - {main}:  # several budgets need rows that are held out
+        sets = sets.suited_to(data.learners.values(), data.table)
+    rng = np.random.default_rng(options.seed)
+    default = None if costs is None else "neg_error_cost"
     validation = None if sets.cross_fitted else sets.validation
     with step("training on small samples"):
         seconds = forecast(data.learners, sets.train, validation, rng)
@@ -48,7 +67,7 @@ def check(options: TrainingOptions, budget: float | None, cap: float | None, as_
         "task": data.table.task,
         "inferred": options.task is None,
         "target": options.target,
-        "metric": find_metric(options.scoring, data.table.task).name,
+        "metric": find_metric(options.scoring or default, data.table.task).name,
         "features": data.table.n_features,
         "full": prices.full,
         "unit": prices.unit,
@@ -61,14 +80,13 @@ def check(options: TrainingOptions, budget: float | None, cap: float | None, as_
     if as_json:
         show_json(plan)
         return
-    from thrifty.costs.money import money
-
     show_settings(plan)
     echo(f"metric: {plan['metric']}")
-    for name, amount in (("budget", budget), ("cap", cap)):
-        if amount is not None:
-            share = f", {100 * amount / prices.full:.3g}% of the full price" if prices.full else ""
-            echo(f"{name}: {money(amount, prices.unit)}{share}")
+    for what, limits in (("budget", budgets), ("cap", caps)):
+        for name, limit in limits.items():
+            is_share = name == main and prices.full > 0
+            share = f", {100 * limit / prices.full:.3g}% of the full price" if is_share else ""
+            echo(f"{what}: {amount(limit, name, prices)}{share}")
     show_table(["learner", "time"], [[name, format_duration(t)] for name, t in seconds.items()])
     echo(f"{format_duration(sum(seconds.values()))} in total; nothing was written")
 

@@ -27,6 +27,9 @@ __all__ = [
     "show_text",
 ]
 
+# Points of a frontier that fit on a screen.
+MAX_POINTS = 12
+
 
 def progress(message: str) -> AbstractContextManager[Any]:
     """Show a message on stderr while the block runs, if stderr is a terminal."""
@@ -109,7 +112,10 @@ def show_settings(settings: dict[str, Any]) -> None:
 
 
 def show_frontier(points: Sequence[dict[str, Any]], metric: str, unit: str) -> None:
-    """Print the points that none of the others beats, as printed; a star marks the chosen one."""
+    """Print the points that none of the others beats, as printed; a star marks the chosen one.
+
+    Of many points, some are printed: the ends, the chosen one, and others in between.
+    """
     from thrifty.report.words import (
         format_interval,
         format_mean,
@@ -118,6 +124,14 @@ def show_frontier(points: Sequence[dict[str, Any]], metric: str, unit: str) -> N
         shown_frontier,
     )
 
+    shown = shown_frontier(points, metric)
+    last, steps = len(shown) - 1, MAX_POINTS - 1
+    places = (
+        {round(i * last / steps) for i in range(MAX_POINTS)}
+        if last > steps
+        else set(range(last + 1))
+    )
+    places |= {i for i, point in enumerate(shown) if point.get("chosen")}
     show_table(
         ["learner", "knob", f"mean bill\n({unit})" if unit else "mean bill", in_lines(metric),
          "95% interval", "features"],
@@ -132,10 +146,12 @@ def show_frontier(points: Sequence[dict[str, Any]], metric: str, unit: str) -> N
                 format_interval(metric, point["quality_interval"]),
                 str(point["features"]),
             ]
-            for point in shown_frontier(points, metric)
+            for point in (shown[i] for i in sorted(places))
         ],
         left=2,
     )  # fmt: skip
+    if len(places) < len(shown):
+        show_text(f"{len(shown) - len(places)} models in between are not shown; --json lists all.")
 
 
 def show_fit(facts: dict[str, Any]) -> None:

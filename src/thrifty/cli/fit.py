@@ -10,13 +10,15 @@ from thrifty.cli.card import BY, CARD, add_card_facts, render_card, show_groups
 from thrifty.cli.console import echo, show_fit, show_json
 from thrifty.cli.fit_progress import learner_progress
 from thrifty.cli.options import (
-    FILE,
+    BUDGET,
+    CAP,
+    COSTS,
     JSON,
     OUTPUT_MODEL,
     RESUME,
+    WEIGHT_COLUMN,
     OutputFile,
     TrainingOptions,
-    amounts,
     check_outputs,
     finite,
     name_main,
@@ -32,13 +34,10 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 
 @click.command(short_help="Train the best model within a budget.")
 @training_options
-@click.option("--budget", multiple=True, callback=amounts, metavar="B",
-              help="Largest mean cost per example; give this or --quality. Repeat as CURRENCY=B or "
-              "latency=B for other currencies of the price list and for latency.")  # fmt: skip
+@BUDGET
 @click.option("--quality", type=float, callback=finite, metavar="Q",
               help="Pick the cheapest model whose quality is at least Q.")  # fmt: skip
-@click.option("--cap", multiple=True, callback=amounts, metavar="C",
-              help="Largest cost of any single example; repeatable like --budget.")  # fmt: skip
+@CAP
 @click.option("--confidence", type=PROBABILITY, callback=finite, metavar="P",
               help="Confidence that the budget, or the quality, holds on new data; by default "
               "0.95.")  # fmt: skip
@@ -48,12 +47,8 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 @click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), callback=finite,
               metavar="SECONDS", help="Time limit for training; no further learner "
               "starts once it is up.")  # fmt: skip
-@click.option("--weight-column", metavar="COL",
-              help="Column with the weight of each row; it is not a feature.")  # fmt: skip
-@click.option("--costs", type=FILE,
-              help="What errors cost, in the unit of the prices: a CSV file with the columns "
-              "true,predicted,cost, or a TOML file. Then the total cost of features and errors "
-              "is minimized, and --budget is optional.")  # fmt: skip
+@WEIGHT_COLUMN
+@COSTS
 @RESUME
 @OUTPUT_MODEL
 @click.option("--report", type=OutputFile(), help="HTML report to write.")

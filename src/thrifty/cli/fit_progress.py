@@ -102,7 +102,8 @@ def _bars() -> Iterator[Callable[[Progress], None]]:
 
 
 def _title(report: Progress) -> str:
-    return f"training {report.learner} ({report.number} of {report.total})"
+    count = f" ({report.number} of {report.total})" if report.total else ""
+    return f"training {report.learner}{count}"
 
 
 def format_seconds(seconds: float) -> str:

@@ -103,9 +103,11 @@ def _structure(prices: BoundPrices) -> dict[str, Any]:
 
 def _show_decision(costs: list[list[float]], classes: list[Any]) -> None:
     """Print the costs of errors, and the threshold that follows from them or stands for itself."""
+    import numpy as np
+
     from thrifty.bundle import Decision
 
-    threshold = Decision(costs).threshold
+    threshold = Decision(np.array(costs, dtype=np.float64)).threshold
     is_bare = threshold is not None and math.isclose(costs[0][1] + costs[1][0], 1.0)
     if not is_bare:
         _echo(f"costs of errors, by true and predicted class: {costs}")

@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from thrifty.learn.dataset import TrainingSet
 
 __all__ = [
+    "BUDGET",
+    "CAP",
+    "COSTS",
     "FILE",
     "JSON",
     "OUTPUT_MODEL",
     "PRICES",
     "RESUME",
     "UNIT",
+    "WEIGHT_COLUMN",
     "OutputFile",
     "TrainingData",
     "TrainingOptions",
@@ -112,6 +116,25 @@ def name_main(given: float | dict[str, float] | None, unit: str) -> Any:
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 TASKS = click.Choice(["classification", "regression", "ranking"])
+WEIGHT_COLUMN = click.option(
+    "--weight-column", metavar="COL",
+    help="Column with the weight of each row; it is not a feature.",
+)  # fmt: skip
+COSTS = click.option(
+    "--costs", type=FILE,
+    help="What errors cost, in the unit of the prices: a CSV file with the columns "
+    "true,predicted,cost, or a TOML file. Then the total cost of features and errors is minimized, "
+    "and --budget is optional.",
+)  # fmt: skip
+BUDGET = click.option(
+    "--budget", multiple=True, callback=amounts, metavar="B",
+    help="Largest mean cost per example; give this or --quality. Repeat as CURRENCY=B or latency=B "
+    "for other currencies of the price list and for latency.",
+)  # fmt: skip
+CAP = click.option(
+    "--cap", multiple=True, callback=amounts, metavar="C",
+    help="Largest cost of any single example; repeatable like --budget.",
+)  # fmt: skip
 PRICES = click.option(
     "--prices", type=FILE, help="Price list, CSV or TOML; by default every feature costs 1."
 )

@@ -70,7 +70,7 @@ def serve(
     """Answer requests over HTTP.
 
     MODEL is a model file. The server listens on this machine only, unless a token is set. It
-    describes its requests at /openapi.json.
+    has a page for people at /, and describes its requests at /docs and /openapi.json.
     """
     if budget is None and (per_minute is not None or per_day is not None):
         raise click.UsageError("--per-minute and --per-day need --budget.")
@@ -99,10 +99,9 @@ def serve(
         if shown is not None:
             model, sources = shown.model, shown.sources
         assert model is not None
-        pacing = None
-        if budget is not None:
-            pacing = Pacing(load_points(model), budget, per_minute, per_day)
-        predictor = load(model) if pacing is None else pacing.points.predictor
+        points = load_points(model)
+        pacing = None if budget is None else Pacing(points, budget, per_minute, per_day)
+        predictor = points.predictor
         declared = [] if sources is None else read_sources(sources)
         delivered = {feature for source in declared for feature in source.terms.features}
         calls = [predictor.schema.names[j] for j in predictor.schema.calls]
@@ -110,7 +109,7 @@ def serve(
         book = stack.enter_context(Ledger.temporary() if ledger is None else Ledger.open(ledger))
         replayed = None if shadow is None else Shadow(load(shadow))
         runtime = Runtime(predictor, declared, book, asked=asked, pacing=pacing, shadow=replayed)
-        app = create_app(predictor, model.stem, settings, runtime)
+        app = create_app(predictor, model.stem, settings, runtime, points)
         config = uvicorn.Config(
             app, host=host, port=port, log_level="warning", access_log=False, server_header=False
         )

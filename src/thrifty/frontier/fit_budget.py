@@ -21,6 +21,7 @@ from thrifty.frontier.baselines import Baseline, PlainModels
 from thrifty.frontier.budget_base import BudgetEstimator
 from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
 from thrifty.frontier.curve import Curve, CurvePoint
+from thrifty.frontier.fit_progress import current_report, reporting
 from thrifty.frontier.jobs import digest_of_rows
 from thrifty.frontier.operating_points import operating_points
 from thrifty.frontier.results import (
@@ -52,6 +53,8 @@ __all__ = [
 # Share of the rows for the validation set, and again for the test set.
 SHARE = 0.2
 
+# Boosting and a forest on all features, the cheapest, and the best per price.
+MAX_BASELINES = 6
 ESTIMATORS: dict[str, type[BudgetEstimator]] = {
     "classification": BudgetClassifier,
     "regression": BudgetRegressor,
@@ -296,6 +299,8 @@ def fit_budget(
         MeasuredOutputs.of(constant_outputs(sets.train, len(rows)), rows, metric, 0.0)
         for rows in (test, sets.validation)
     )
+    with reporting("baselines", 0, 0):
+        baselines = tuple(_baselines(whole, parts, chosen, metric, estimator, random_state))
     data = table_digest(whole.hold_out(np.arange(len(whole)), point.model.schema))
     return BudgetFit(
         task=name,
@@ -308,7 +313,7 @@ def fit_budget(
         ),
         constant=Baseline.compare("constant", (), 0.0, constant, chosen, test.clusters),
         constant_validation=on_validation.result,
-        baselines=tuple(_baselines(whole, parts, chosen, metric, estimator, random_state)),
+        baselines=baselines,
         same_answer=_same_answer(point.model, test),
         sets=replace(sets, test=test),
         target_quality=target_quality,
@@ -339,7 +344,9 @@ def _baselines(
     plain = PlainModels(
         learner, whole.prices, parts.train, parts.validation, train, test, metric, seed
     )
-    for model in plain.within(spendable):
+    report = current_report() or (lambda share: None)
+    for done, model in enumerate(plain.within(spendable), 1):
+        report(min(done / MAX_BASELINES, 1.0))
         measured = MeasuredOutputs.of(model.outputs, test, metric, model.ceiling, model.decision)
         columns = tuple(names[j] for j in model.columns)
         yield Baseline.compare(model.name, columns, model.ceiling, measured, chosen, test.clusters)

@@ -20,16 +20,16 @@ PATH_DONE = 0.9
 
 
 class Progress(NamedTuple):
-    """How far one of several learners is."""
+    """How far one of several learners is, or the baselines that it is compared with."""
 
     learner: str
-    """Its name."""
+    """Its name; "baselines" for those of `fit_budget`."""
 
     number: int
-    """Which learner it is, from 1."""
+    """Which learner it is, from 1; 0 for the baselines."""
 
     total: int
-    """How many learners are trained, one after the other."""
+    """How many learners are trained, one after the other; 0 for the baselines."""
 
     share: float
     """Share of its work that is done, from 0 to 1; never decreasing."""
@@ -44,8 +44,8 @@ def progress(callback: Callable[[Progress], None]) -> Iterator[None]:
     """Within this context, tell `callback` how far each learner is.
 
     It is called by ``Budget*.fit``, `fit_budget` and `trace`, at least with share 0 and share 1 for
-    each learner; ladders also report in between. An error that it raises ends the fit. Learners
-    that run in other processes (``n_jobs``) do not report.
+    each learner and, in `fit_budget`, for the baselines; ladders also report in between. An error
+    that it raises ends the fit. Learners that run in other processes (``n_jobs``) do not report.
 
     Examples
     --------

@@ -177,10 +177,10 @@ def format_quality(metric: str, value: float) -> str:
     ('96.5%', '0.9500')
     """
     if metric in PERCENT_METRICS:
-        return f"{100 * value:.1f}%"
+        return f"{_rounded(100 * value, 1):.1f}%"
     if metric == "neg_error_cost" and abs(value) >= 1:
         return f"{value:.2f}"
-    return f"{value:.4f}" if abs(value) < 10 else f"{value:.6g}"
+    return f"{_rounded(value, 4):.4f}" if abs(value) < 10 else f"{value:.6g}"
 
 
 def format_interval(metric: str, interval: Sequence[float | None]) -> str:
@@ -208,8 +208,13 @@ def format_difference(metric: str, value: float, interval: Sequence[float]) -> s
     '-4.4 points [-8.9, 0.3]'
     """
     if metric in PERCENT_METRICS:
-        return f"{100 * value:+.1f} points {format_interval(metric, interval)}"
-    return f"{value:+.4f} {format_interval(metric, interval)}"
+        return f"{_rounded(100 * value, 1):+.1f} points {format_interval(metric, interval)}"
+    return f"{_rounded(value, 4):+.4f} {format_interval(metric, interval)}"
+
+
+def _rounded(value: float, digits: int) -> float:
+    """Round a number; what rounds to nothing has no sign."""
+    return round(value, digits) + 0.0
 
 
 def format_number(value: Any) -> str:

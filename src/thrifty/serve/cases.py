@@ -429,7 +429,7 @@ class Cases:
         """Refuse to ask a source without the identifiers that the case came with."""
         names = json.loads(row.header.context or "[]")
         lacking = [name for name in names if name not in self._contexts.get(run.handle, {})]
-        wanted = run.progress.from_sources() if lacking else ()
+        wanted = run.progress.from_sources(run.progress.affordable()) if lacking else ()
         if wanted:
             raise CaseConflictError(
                 f"context: {', '.join(map(repr, wanted))} comes from a source, and the server "

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, Router
 
-from thrifty.bundle import Predictor
+from thrifty.bundle import OperatingPoints, Predictor
 from thrifty.errors import LedgerError
 from thrifty.serve import Cases, Runtime
 from thrifty.web.bodies import JsonRoute, respond
@@ -50,6 +50,7 @@ def create_app(
     name: str = "model",
     settings: Settings | None = None,
     runtime: Runtime | None = None,
+    points: OperatingPoints | None = None,
 ) -> Guard:
     """Return the app that serves a model.
 
@@ -63,6 +64,8 @@ def create_app(
         With a ledger. Serves cases of the same model from its sources, and asks clients for the
         rest; without it there are neither ``/v1/cases`` nor pages for people. It is closed with the
         app, after its purchases have settled.
+    points : OperatingPoints, optional
+        All operating points of the model, for the curve on its page.
 
     Examples
     --------
@@ -86,7 +89,7 @@ def create_app(
         operations += CASE_OPERATIONS
         routes += CaseRoutes(cases, settings, metrics).routes
         watch_runtime(cases.runtime, metrics)
-        routes += Pages(cases, name, settings).routes
+        routes += Pages(cases, name, settings, points).routes
     if settings.token is not None:
         routes += login_routes(settings.token)
     document = describe_api(operations, settings.token is not None, predictor)

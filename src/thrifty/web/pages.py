@@ -10,17 +10,18 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from thrifty.bundle import OperatingPoints
 from thrifty.costs.money import money
 from thrifty.errors import CaseNotFoundError, DataError, ThriftyError
 from thrifty.serve import Case, Cases, CaseState
-from thrifty.web.curve import Curve
+from thrifty.web.curve import draw_curve
 from thrifty.web.forms import Field, Form, field_of, read_amount, read_fields, read_form
 from thrifty.web.problems import ProblemError, problem_of
 from thrifty.web.render import problem_page, render
@@ -31,6 +32,7 @@ from thrifty.web.views import (
     charge_lines,
     ended_words,
     has_client_step,
+    pace_words,
     promise_words,
     purpose_words,
     short_name,
@@ -69,24 +71,24 @@ class Pages:
     name : str
         How the model is called.
     settings : Settings
-    curve : Curve, optional
-        The operating points of the model.
-    day_limit : float, optional
-        What may be spent in a day.
+    points : OperatingPoints, optional
+        What the model can cost and be worth; those that the runtime paces with, if it does.
     """
 
     def __init__(
-        self,
-        cases: Cases,
-        name: str,
-        settings: Settings,
-        curve: Curve | None = None,
-        day_limit: float | None = None,
+        self, cases: Cases, name: str, settings: Settings, points: OperatingPoints | None = None
     ) -> None:
         self._cases, self._name, self._settings = cases, name, settings
-        self._day_limit = day_limit
         self._predictor = predictor = cases.runtime.predictor
         self._unit = predictor.prices.unit
+        self._pacing = cases.runtime.pacing
+        if self._pacing is not None:
+            points = self._pacing.points
+        curve = None
+        if points is not None and len(points) > 1:
+            curve = draw_curve(
+                points.bills, points.qualities, points.default, self._unit, points.metric
+            )
         self._model = {
             "name": name,
             "unit": self._unit,
@@ -169,8 +171,10 @@ class Pages:
         errors: Errors = (),
         status: int = 200,
     ) -> Response:
-        midnight = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+        now = datetime.now(UTC)
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
         spent = await self._cases.spent_since(midnight.timestamp())
+        pace = None if self._pacing is None else self._pacing.metrics()
         found = await self._cases.open_cases(MAX_LISTED + 1)
         cases = []
         for each in found[:MAX_LISTED]:
@@ -199,8 +203,13 @@ class Pages:
             cases=cases,
             cases_left_off=len(found) > MAX_LISTED,
             today=spending(
-                spent, self._day_limit, self._unit, "today's limit", "Spent since midnight."
+                spent,
+                None if pace is None else pace["ceilings"].get("day"),
+                self._unit,
+                "today's limit",
+                "Spent since midnight (UTC).",
             ),
+            pace="" if pace is None else pace_words(pace, self._unit),
         )
 
     # --- one case

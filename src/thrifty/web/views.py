@@ -23,6 +23,7 @@ __all__ = [
     "charge_lines",
     "ended_words",
     "has_client_step",
+    "pace_words",
     "promise_words",
     "purpose_words",
     "short_name",
@@ -195,6 +196,29 @@ def spending(spent: float, limit: float | None, unit: str, what: str, without: s
     left = money(max(limit - spent, 0.0), unit)
     share = min(spent / limit, 1.0) if limit > 0 else 1.0
     return Share(money(spent, unit), share, f"{left} left of {what} of {money(limit, unit)}.")
+
+
+def pace_words(pace: Mapping[str, Any], unit: str) -> str:
+    """Say what cases have spent on average, against the budget.
+
+    Parameters
+    ----------
+    pace : mapping
+        As `Pacing.metrics` returns it.
+    unit : str
+
+    Examples
+    --------
+    >>> from thrifty.web.views import pace_words
+    >>> pace_words({"budget": 5.0, "mean_spent": 4.8731, "cases": 132, "open": 2}, "CAD")
+    'CAD 4.87 per case on average so far (130 cases); the budget is CAD 5.00.'
+    """
+    budget = f"the budget is {money(pace['budget'], unit)}."
+    n = pace["cases"] - pace["open"]
+    if not n:
+        return f"No case has ended yet; {budget}"
+    cases = "1 case" if n == 1 else f"{n} cases"
+    return f"{format_mean(pace['mean_spent'], unit)} per case on average so far ({cases}); {budget}"
 
 
 def purpose_words(predictor: Predictor) -> str:

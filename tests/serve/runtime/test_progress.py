@@ -56,9 +56,8 @@ def test_what_another_model_had_asked_for_is_left_out():
 
 def test_nothing_is_asked_of_the_client_while_sources_have_to_be_asked():
     found = progress_of(sources=[each("lab", "age")], asked=NAMES[1:])
-    assert found.from_sources() == ("age",) and found.questions() == ()
-    done = progress_of(entry("client", "stopped"))
-    assert done.from_sources() == ()
+    assert found.from_sources(found.affordable()) == ("age",) and found.questions() == ()
+    assert progress_of(entry("client", "stopped")).affordable() == ()
 
 
 @pytest.mark.parametrize("retry", [True, False])

@@ -164,6 +164,8 @@ class Progress:
         What is required counts with what requires it.
         """
         walk = self.walk
+        if walk.done:
+            return ()
         # What is asked for now may be required by what was told, not by what is wanted.
         if self._case.cap is None or self._fits([*walk.bought_with(walk.wants), *walk.asks]):
             return walk.asks
@@ -195,17 +197,15 @@ class Progress:
                 offers[offer.item] = offer
         return list(offers.values()), lost
 
-    def from_sources(self) -> tuple[Feature, ...]:
-        """Return what to get now without the client, or to go on without."""
-        if self.walk.done:
-            return ()
-        return tuple(feature for feature in self.affordable() if not self._is_asked(feature))
+    def from_sources(self, wanted: Collection[Feature]) -> tuple[Feature, ...]:
+        """Return what of this is to be got without the client, or gone without."""
+        return tuple(feature for feature in wanted if not self._is_asked(feature))
 
     def questions(self) -> tuple[Question, ...]:
         """Return what the client should get now; nothing while sources have to be asked."""
         walk = self.walk
-        asked = () if walk.done else self.affordable()
-        if not asked or not all(map(self._is_asked, asked)):
+        asked = self.affordable()
+        if self.from_sources(asked):
             return ()
         offers, _ = self.offers(asked)
         quotes, reasons = self.account.quotes(offers), walk.reasons

@@ -126,7 +126,7 @@ class CaseRun:
                 if not wanted:
                     progress.stop_at_cap()
                     break
-                from_sources = progress.from_sources()
+                from_sources = progress.from_sources(wanted)
                 if not from_sources or not buying:
                     break
                 await self._round(from_sources)
