@@ -14,6 +14,7 @@ PACKAGES = (
     "thrifty",
     "thrifty.bundle",
     "thrifty.checks",
+    "thrifty.client",
     "thrifty.costs",
     "thrifty.data",
     "thrifty.errors",
@@ -24,6 +25,7 @@ PACKAGES = (
     "thrifty.report",
     "thrifty.report.displays",
     "thrifty.serve",
+    "thrifty.wire",
 )
 
 

@@ -64,7 +64,8 @@ def test_the_wheel_has_every_kernel_and_its_source(wheel: Path) -> None:
     assert kernels - {"products_avx2"} == {*COMPILED, "_cython"}
     shipped = {"thrifty/py.typed", "thrifty/report/templates/report.html"}
     shipped |= {
-        f"thrifty/data/files/{name}" for name in ("heart.csv", "heart-prices.csv", "README.md")
+        f"thrifty/data/files/{name}"
+        for name in ("heart.csv", "heart-prices.csv", "heart.thrifty", "README.md")
     }
     assert shipped <= set(names)
     assert {f"thrifty/kernels/{name}.py" for name in COMPILED} <= set(names)

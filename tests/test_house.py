@@ -107,7 +107,10 @@ def test_every_package_has_a_layer() -> None:
         ("-c", "from thrifty import load"),
         ("-c", "from thrifty import Prices, describe"),
         ("-c", "import thrifty.serve"),
+        ("-c", "import thrifty.web"),
+        ("-c", "import thrifty.client"),
         ("-m", "thrifty.cli", "--help"),
+        ("-m", "thrifty.cli", "serve", "--help"),
     ],
     ids=" ".join,
 )
@@ -115,6 +118,13 @@ def test_reading_and_help_start_without_the_heavy_packages(arguments, modules_af
     loaded = {module.split(".")[0] for module in modules_after(*arguments)}
     assert "thrifty" in loaded
     assert not loaded & HEAVY
+
+
+def test_a_client_needs_neither_numpy_nor_the_packages_of_a_server(modules_after) -> None:
+    code = "from thrifty.client import Client; Client('http://localhost').close()"
+    loaded = {module.split(".")[0] for module in modules_after("-c", code)}
+    assert {"httpx2", "msgspec"} <= loaded
+    assert not loaded & {*HEAVY, "numpy", "sqlalchemy", "starlette", "uvicorn"}
 
 
 # --- what is public ----------------------------------------------------------

@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -227,3 +228,55 @@ def test_cases_are_paced_and_shadowed(paced):
 def test_a_budget_needs_several_points(served, options, words):
     result = CliRunner().invoke(main, ["serve", str(served / "heart.thrifty"), *options])
     assert result.exit_code in (2, 3) and words in result.stderr
+
+
+# --- the demonstration
+
+
+def test_the_demonstration_serves_what_it_says_and_cleans_up():
+    command = [sys.executable, "-m", "thrifty.cli", "serve", "--demo", "--port", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            lines = []
+            while not lines or "costs nothing" not in lines[-1]:
+                lines.append(process.stdout.readline())
+                assert lines[-1], process.stderr.read()
+            text = "".join(lines)
+            found = []
+            for url, body in re.findall(r"^curl (\S+)(?: -d '(.*)')?$", text, re.MULTILINE):
+                request = urllib.request.Request(url, body.encode() or None)
+                with urllib.request.urlopen(request, timeout=30) as response:
+                    found.append(response.read().decode())
+            folder = Path(re.search(r"declared in (\S+)/sources.toml", text)[1])
+            assert folder.exists()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+    cases = [json.loads(answer) for answer in found[2:6]]
+    assert [case["done"] for case in cases] == [False, True, True, True]
+    assert cases[0]["asks"][0]["price"] == 1.0
+    assert "open" in {charge["outcome"] for charge in cases[2]["charges"]}
+    assert (cases[3]["stopped"], cases[3]["spent"] <= 100) == ("cap", True)
+    assert "thrifty_spent_total" in found[6]
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_that_is_stopped_ends_well(served, number):
+    command = [sys.executable, "-m", "thrifty.cli", "serve", "heart.thrifty", "--port", "0"]
+    with subprocess.Popen(command, cwd=served, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and "serving" in process.stdout.readline()
+            process.send_signal(number)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+
+
+def test_a_model_or_the_demonstration_is_needed(run, served, refused):
+    refused(run("serve"), "Missing argument 'MODEL'", code=2)
+    refused(run("serve", served / "heart.thrifty", "--demo"), "its own model", code=2)

@@ -281,3 +281,23 @@ def test_every_route_of_cases_is_described(led):
         for method in (route.methods or set()) - {"HEAD"}
     }
     assert routes <= described and len(routes) == 7
+
+
+def test_a_value_cannot_be_bought_and_known_at_once(make_client, row):
+    client = make_client()
+    with client:
+        case = client.post("/v1/cases", json={}).json()["case"]
+        body = {"values": {"age": 1}, "known": {"age": 1}}
+        assert client.post(f"/v1/cases/{case}/values", json=body).status_code == 409
+
+
+def test_an_empty_key_is_refused(make_client):
+    with make_client() as client:
+        found = client.post("/v1/cases", json={"id": "x"}, headers={"idempotency-key": ""})
+    assert found.status_code == 422
+
+
+def test_a_wrong_method_is_told_of_all_that_there_are(make_client):
+    with make_client() as client:
+        allowed = client.delete("/v1/cases").headers["allow"]
+    assert {"GET", "POST"} <= set(allowed.split(", "))

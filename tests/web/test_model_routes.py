@@ -133,3 +133,19 @@ def test_the_answer_to_a_step_is_that_of_the_walk(client, predictor):
     step = client.post("/v1/next", json={"told": walk.told}).json()
     assert step["scores"] == walk.scores.tolist()
     assert step["probability"] == walk.probability == np.max(walk.scores)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"known": {"age": 1}, "told": {"age": 2}}, {"told": {"age": 1}, "skipped": ["age", "sex"]}],
+)
+def test_a_feature_that_is_given_in_two_ways_is_a_contradiction(client, body):
+    found = client.post("/v1/next", json=body)
+    assert found.status_code == 409
+    assert "'age'" in found.json()["detail"] and "'sex'" not in found.json()["detail"]
+
+
+def test_a_value_that_is_sent_twice_is_no_contradiction(client):
+    assert (
+        client.post("/v1/next", json={"known": {"age": 1}, "told": {"age": 1}}).status_code == 200
+    )

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import sys
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from thrifty.cli.console import echo
 from thrifty.cli.options import FILE, finite
 from thrifty.errors import DataError
+
+if TYPE_CHECKING:
+    from thrifty.web.demo import Demo
 
 __all__ = ["serve"]
 
@@ -19,7 +27,7 @@ AMOUNT = click.FloatRange(min=0)
 
 
 @click.command(short_help="Answer requests over HTTP.")
-@click.argument("model", type=FILE)
+@click.argument("model", type=FILE, required=False)
 @click.option("--sources", type=FILE,
               help="TOML file that declares where features come from; what no source delivers, the "
               "client is asked for.")  # fmt: skip
@@ -40,8 +48,13 @@ AMOUNT = click.FloatRange(min=0)
 @click.option("--port", type=click.IntRange(0, 65_535), default=8000, show_default=True)
 @click.option("--token-file", type=FILE,
               help=f"File with the token of clients; by default ${TOKEN_VARIABLE}.")  # fmt: skip
+@click.option("--demo", is_flag=True,
+              help="Serve a model that comes with Thrifty, from vendors on this machine that are "
+              "slow, flaky and silent.")  # fmt: skip
+@click.option("--rate", type=click.FloatRange(0, min_open=True), default=500, show_default=True,
+              help="Requests per second that one client may send.")  # fmt: skip
 def serve(
-    model: Path,
+    model: Path | None,
     sources: Path | None,
     ledger: str | None,
     budget: float | None,
@@ -51,6 +64,8 @@ def serve(
     host: str,
     port: int,
     token_file: Path | None,
+    demo: bool,
+    rate: float,
 ) -> None:
     """Answer requests over HTTP.
 
@@ -59,6 +74,10 @@ def serve(
     """
     if budget is None and (per_minute is not None or per_day is not None):
         raise click.UsageError("--per-minute and --per-day need --budget.")
+    if demo and (model or sources or budget is not None):
+        raise click.UsageError("--demo has its own model and sources; name none.")
+    if model is None and not demo:
+        raise click.UsageError("Missing argument 'MODEL'; or try --demo.")
     try:
         import uvicorn
 
@@ -69,34 +88,72 @@ def serve(
         ) from None
     from thrifty.bundle import load, load_points
     from thrifty.serve import Ledger, Pacing, Runtime, Shadow, read_sources
+    from thrifty.web.demo import demonstration
 
-    settings = Settings(host=host, port=port, token=_read_token(token_file))
-    points = load_points(model)
-    pacing = None if budget is None else Pacing(points, budget, per_minute, per_day)
-    predictor = points.predictor
-    replayed = None if shadow is None else Shadow(load(shadow))
-    declared = [] if sources is None else read_sources(sources)
-    delivered = {feature for source in declared for feature in source.terms.features}
-    schema = predictor.schema
-    asked = [
-        name
-        for j, name in enumerate(schema.names)
-        if name not in delivered and j not in schema.calls
-    ]
-    book = Ledger.temporary() if ledger is None else Ledger.open(ledger)
-    runtime = Runtime(predictor, declared, book, asked=asked, pacing=pacing, shadow=replayed)
-    app = create_app(predictor, model.stem, settings, runtime, points)
-    config = uvicorn.Config(
-        app, host=host, port=port, log_level="warning", access_log=False, server_header=False
-    )
-    with config.bind_socket() as socket:
+    settings = Settings(host=host, port=port, token=_read_token(token_file), rate=rate)
+    # When uvicorn has stopped, it raises the signal again: what was opened here is closed then.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(0))
+    with ExitStack() as stack:
+        shown = stack.enter_context(demonstration()) if demo else None
+        if shown is not None:
+            model, sources = shown.model, shown.sources
+        assert model is not None
+        points = load_points(model)
+        pacing = None if budget is None else Pacing(points, budget, per_minute, per_day)
+        predictor = points.predictor
+        declared = [] if sources is None else read_sources(sources)
+        delivered = {feature for source in declared for feature in source.terms.features}
+        calls = [predictor.schema.names[j] for j in predictor.schema.calls]
+        asked = [name for name in predictor.schema.names if name not in {*delivered, *calls}]
+        book = stack.enter_context(Ledger.temporary() if ledger is None else Ledger.open(ledger))
+        replayed = None if shadow is None else Shadow(load(shadow))
+        runtime = Runtime(predictor, declared, book, asked=asked, pacing=pacing, shadow=replayed)
+        app = create_app(predictor, model.stem, settings, runtime, points)
+        config = uvicorn.Config(
+            app, host=host, port=port, log_level="warning", access_log=False, server_header=False
+        )
+        socket = stack.enter_context(config.bind_socket())
         socket.listen()  # from here on, whoever connects is answered
         where = f"[{host}]" if ":" in host else host
-        echo(f"serving {model} on http://{where}:{socket.getsockname()[1]} (stop with Ctrl+C)")
+        url = f"http://{where}:{socket.getsockname()[1]}"
+        echo(f"serving {'a demonstration' if demo else model} on {url} (stop with Ctrl+C)")
         if ledger is None:
             echo("cases are kept until the server stops; --ledger FILE keeps them")
+        if shown is not None:
+            _show_demo(shown, url)
         uvicorn.Server(config).run([socket])
-    book.close()
+
+
+def _show_demo(demo: Demo, url: str) -> None:
+    """Print what to try."""
+    echo(
+        f"""
+Does a patient have heart disease? Patients are p0 to p919. What a case needs is bought from three
+vendors on {demo.url}: a slow laboratory, a flaky cardiology, and imaging that is
+silent for every fifth patient. Age, sex, chest pain and blood pressure are asked of you.
+Prices are in Canadian dollars. The vendors are declared in {demo.sources}
+
+Open {url}/ in a browser, or try:
+
+curl {url}/v1/model
+curl {url}/v1/next -d '{{"known": {{"cp": 4}}}}'"""
+    )
+    cases: list[dict[str, object]] = [
+        {"id": "visit-1", "context": {"patient": "p7"}},
+        {"id": "visit-2", "context": {"patient": "p7"}, "known": demo.told("p7")},
+        {"id": "visit-3", "context": {"patient": "p0"}, "known": demo.told("p0")},
+        {"id": "visit-4", "context": {"patient": "p0"}, "known": demo.told("p0"), "cap": 100},
+    ]
+    for case in cases:
+        echo(f"curl {url}/v1/cases -d '{json.dumps(case)}'")
+    echo(
+        f"""curl {url}/metrics
+
+The first case waits for you: send what it asks for to /v1/cases/CASE/values, where CASE is the
+"case" of its answer. In the third, imaging is silent; the fourth stops at its cap. Any case that is
+sent again under its id costs nothing."""
+    )
 
 
 def _read_token(path: Path | None) -> str | None:

@@ -10,7 +10,15 @@ from thrifty.data.acquisition import context_blocks, cube, switched_logits
 from thrifty.data.folder import load, names
 from thrifty.data.plane import four_clusters, ring, synthetic_1
 from thrifty.data.puzzles import binary_points, noisy_xor, quadrants
-from thrifty.data.shipped import breast_cancer, diabetes, digits, heart, heart_files, wine
+from thrifty.data.shipped import (
+    breast_cancer,
+    diabetes,
+    digits,
+    heart,
+    heart_files,
+    heart_model,
+    wine,
+)
 from thrifty.data.table import Table
 
 __all__ = [
@@ -24,6 +32,7 @@ __all__ = [
     "four_clusters",
     "heart",
     "heart_files",
+    "heart_model",
     "load",
     "names",
     "noisy_xor",

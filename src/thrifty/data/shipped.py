@@ -10,13 +10,14 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from thrifty.costs import Prices
 from thrifty.data.common import require
 from thrifty.data.table import Table
 
-__all__ = ["breast_cancer", "diabetes", "digits", "heart", "heart_files", "wine"]
+__all__ = ["breast_cancer", "diabetes", "digits", "heart", "heart_files", "heart_model", "wine"]
 
 FILES = files("thrifty.data") / "files"
 HEART_FILES = ("heart.csv", "heart-prices.csv")
@@ -113,6 +114,21 @@ def heart() -> Table:
 def heart_files() -> dict[str, str]:
     """Return the table and the price list of `heart` as CSV texts, by the name of the file."""
     return {name: (FILES / name).read_text(encoding="utf-8") for name in HEART_FILES}
+
+
+def heart_model() -> Traversable:
+    """Return the file of a small model of `heart`, which ``thrifty serve --demo`` serves.
+
+    Examples
+    --------
+    >>> from importlib.resources import as_file
+    >>> from thrifty import load
+    >>> from thrifty.data import heart_model
+    >>> with as_file(heart_model()) as path:
+    ...     load(path).labels
+    ['no', 'yes']
+    """
+    return FILES / "heart.thrifty"
 
 
 def breast_cancer() -> Table:

@@ -1,8 +1,9 @@
 """The HTTP app: what `thrifty serve` runs.
 
 `create_app` (app.py) joins the routes. Every request passes the guard (guard.py): host, token,
-rate, size and time. The stateless routes are in model_routes.py, their bodies in wire.py;
-openapi.py describes them, problems.py words what goes wrong, metrics.py counts.
+rate, size and time. The stateless routes are in model_routes.py, cases in case_routes.py, and their
+bodies, which clients share, in `thrifty.wire`; openapi.py describes them, problems.py words what
+goes wrong, metrics.py counts.
 """
 
 from __future__ import annotations

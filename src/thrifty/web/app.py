@@ -12,6 +12,7 @@ from starlette.routing import Route, Router
 from thrifty.bundle import OperatingPoints, Predictor
 from thrifty.errors import LedgerError
 from thrifty.serve import Cases, Runtime
+from thrifty.web.bodies import JsonRoute, respond
 from thrifty.web.case_routes import CASE_OPERATIONS, CaseRoutes
 from thrifty.web.docs_page import docs_route
 from thrifty.web.guard import Guard
@@ -23,21 +24,20 @@ from thrifty.web.pacing_metrics import watch_runtime
 from thrifty.web.pages import Pages
 from thrifty.web.render import STYLE_PATH, style_sheet
 from thrifty.web.settings import Settings
-from thrifty.web.wire import (
-    JsonRoute,
-    Model,
-    Next,
-    Predict,
-    Predictions,
-    Standing,
-    respond,
-)
+from thrifty.wire import Model, Next, Predict, Predictions, Standing
 
 __all__ = ["create_app"]
 
 OPERATIONS = [
     Operation("POST", "/v1/predict", "Predict rows with all values known", Predictions, Predict),
-    Operation("POST", "/v1/next", "What an example should get next, or its answer", Standing, Next),
+    Operation(
+        "POST",
+        "/v1/next",
+        "What an example should get next, or its answer",
+        Standing,
+        Next,
+        errors=(409,),
+    ),
     Operation("GET", "/v1/model", "What the model reads, costs and predicts", Model),
     Operation("GET", "/healthz", "Whether the process is alive", "text/plain"),
     Operation("GET", "/readyz", "Whether it can serve", "text/plain", errors=(503,)),
@@ -92,7 +92,7 @@ def create_app(
         routes += Pages(cases, name, settings, points).routes
     if settings.token is not None:
         routes += login_routes(settings.token)
-    document = describe_api(operations, settings.token is not None)
+    document = describe_api(operations, settings.token is not None, predictor)
 
     async def openapi(request: Request) -> Response:
         return respond(document)

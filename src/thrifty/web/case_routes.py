@@ -9,11 +9,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from thrifty.serve import Case, Cases
+from thrifty.web.bodies import by_feature, case_state, read_body, refuse_contradictions, respond
 from thrifty.web.metrics import Metrics, Sample
 from thrifty.web.openapi import Operation
 from thrifty.web.problems import ProblemError
 from thrifty.web.settings import Settings
-from thrifty.web.wire import (
+from thrifty.wire import (
     CaseState,
     CaseStep,
     CaseSummary,
@@ -21,10 +22,6 @@ from thrifty.web.wire import (
     NewCase,
     OpenCases,
     SkippedFeatures,
-    by_feature,
-    case_state,
-    read_body,
-    respond,
 )
 
 __all__ = ["CASE_OPERATIONS", "CaseRoutes"]
@@ -107,14 +104,20 @@ class CaseRoutes:
         metrics.watch(self._counters, "counter")
         metrics.watch(self._gauges)
         self.routes = [
-            Route("/v1/cases", self.create, methods=["POST"]),
-            Route("/v1/cases", self.list_open, methods=["GET"]),
+            Route("/v1/cases", self.create_or_list, methods=["GET", "POST"]),
             Route("/v1/cases/{case}", self.get, methods=["GET"]),
             Route("/v1/cases/{case}/values", self.tell, methods=["POST"]),
             Route("/v1/cases/{case}/skip", self.skip, methods=["POST"]),
             Route("/v1/cases/{case}/stop", self.stop, methods=["POST"]),
             Route("/v1/cases/{case}/back", self.back, methods=["POST"]),
         ]
+
+    async def create_or_list(self, request: Request) -> Response:
+        """Create a case (POST), or list those that are open (GET).
+
+        One route has both, so that a wrong method is told of both.
+        """
+        return await (self.create if request.method == "POST" else self.list_open)(request)
 
     async def create(self, request: Request) -> Response:
         """Predict a case: buy what it needs, and answer when it is done or has to wait.
@@ -123,10 +126,13 @@ class CaseRoutes:
         again under its id.
         """
         body = read_body(await request.body(), NewCase, self._settings.max_body)
+        key = request.headers.get("idempotency-key")
+        if key == "":
+            raise ProblemError(422, "Bad request", "idempotency-key: it is empty; leave it out")
         # The answer must be on its way before the request is given up.
         longest = 0.9 * self._settings.timeout
         case = Case(
-            id=request.headers.get("idempotency-key") if body.id is None else body.id,
+            id=key if body.id is None else body.id,
             known=by_feature(self._predictor, body.known),
             context=body.context,
             subject=body.subject,
@@ -153,6 +159,7 @@ class CaseRoutes:
     async def tell(self, request: Request) -> Response:
         """Take values that a case has asked for, and go on."""
         body = read_body(await request.body(), CaseValues, self._settings.max_body)
+        refuse_contradictions(body.values.keys() & body.known.keys())
         state = await self._cases.tell(
             request.path_params["case"],
             by_feature(self._predictor, body.values),

@@ -12,20 +12,10 @@ import numpy as np
 from thrifty.bundle import Predictor
 from thrifty.bundle.receipt import plain_value
 from thrifty.errors import DataError, raise_all
+from thrifty.web.bodies import asked, by_feature, read_body, refuse_contradictions, standing_of
 from thrifty.web.problems import ProblemError
 from thrifty.web.settings import Settings
-from thrifty.web.wire import (
-    Model,
-    Next,
-    Predict,
-    Prediction,
-    Predictions,
-    Standing,
-    asked,
-    by_feature,
-    read_body,
-    standing_of,
-)
+from thrifty.wire import Model, Next, Predict, Prediction, Predictions, Standing
 
 __all__ = ["ModelRoutes"]
 
@@ -93,6 +83,10 @@ class ModelRoutes:
         """Say what one example should get next, or its answer; nothing is kept."""
         body = read_body(data, Next, self._settings.max_body)
         predictor = self._predictor
+        twice = [f for f in body.told if body.known.get(f, body.told[f]) != body.told[f]]
+        given = {**body.known, **body.told}
+        twice += [feature for feature in body.skipped if given.get(feature) is not None]
+        refuse_contradictions(twice)
         walk = predictor.walk(by_feature(predictor, body.known))
         walk.tell(by_feature(predictor, body.told))
         for feature in by_feature(predictor, dict.fromkeys(body.skipped)):

@@ -13,9 +13,13 @@ from itertools import pairwise
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from thrifty import __version__
-from thrifty.web.problems import MEDIA_TYPE, ProblemDetails
+from thrifty.bundle import Predictor
+from thrifty.bundle.receipt import plain_value
+from thrifty.web.problems import MEDIA_TYPE
+from thrifty.wire import ProblemDetails
 
 __all__ = ["Operation", "describe_api", "field_docs"]
 
@@ -52,13 +56,15 @@ class Operation:
     status: int = 200
 
 
-def describe_api(operations: list[Operation], has_token: bool) -> dict[str, Any]:
-    """Return the OpenAPI document of some operations.
+def describe_api(
+    operations: list[Operation], has_token: bool, predictor: Predictor | None = None
+) -> dict[str, Any]:
+    """Return the OpenAPI document of some operations, with the features of a model.
 
     Examples
     --------
     >>> from thrifty.web.openapi import Operation, describe_api
-    >>> from thrifty.web.wire import Next, Standing
+    >>> from thrifty.wire import Next, Standing
     >>> step = Operation("POST", "/v1/next", "The next step of one example", Standing, Next)
     >>> sorted(describe_api([step], has_token=False)["components"]["schemas"])
     ['Asked', 'Next', 'ProblemDetails', 'Standing']
@@ -74,6 +80,9 @@ def describe_api(operations: list[Operation], has_token: bool) -> dict[str, Any]
         kind = next(getattr(module, name) for module in modules if hasattr(module, name))
         for field, words in field_docs(kind).items():
             schema["properties"][field]["description"] = words
+    if predictor is not None:
+        features = _features(predictor)
+        components = {**_with_features(components, features), **features}
     paths: dict[str, Any] = {}
     for op in operations:
         paths.setdefault(op.path, {})[op.method.lower()] = _entry(op, schema_of, has_token)
@@ -89,13 +98,51 @@ def describe_api(operations: list[Operation], has_token: bool) -> dict[str, Any]
     return document
 
 
+def _features(predictor: Predictor) -> dict[str, Any]:
+    """Return schemas of a feature of a model, of some of its values, and of a whole row."""
+    schema = predictor.schema
+    of_value = {}
+    for column in schema.columns:
+        any_value: dict[str, Any] = {"type": ["number", "string", "boolean", "null"]}
+        if column.categories is not None:  # any other counts as missing, or as "other"
+            any_value["examples"] = [plain_value(label) for label in column.categories]
+        is_number = column.categories is None and not column.is_call
+        of_value[str(column.name)] = (
+            {"type": ["number", "boolean", "null"]} if is_number else any_value
+        )
+    read = [j for j in np.flatnonzero(predictor.reads) if j not in schema.calls]
+    values = {"type": "object", "properties": of_value, "additionalProperties": False}
+    return {
+        "Feature": {"type": "string", "enum": list(of_value)},
+        "Values": {"description": "Values by feature", **values},
+        "Row": {
+            "description": "A value of every feature that the model may read",
+            "required": [str(schema.names[j]) for j in read],
+            **values,
+        },
+    }
+
+
+def _with_features(node: Any, features: dict[str, Any]) -> Any:
+    """Return a schema in which every place that is titled as one of the features refers to it."""
+    if isinstance(node, list):
+        return [_with_features(each, features) for each in node]
+    if not isinstance(node, dict):
+        return node
+    title = node.get("title")
+    if isinstance(title, str) and title in features and "type" in node:
+        kept = {key: node[key] for key in ("default", "description") if key in node}
+        return {"$ref": f"#/components/schemas/{title}", **kept}
+    return {key: _with_features(value, features) for key, value in node.items()}
+
+
 def field_docs(kind: type) -> dict[str, str]:
     """Return what the source says about the fields of a class: the text below each of them.
 
     Examples
     --------
     >>> from thrifty.web.openapi import field_docs
-    >>> from thrifty.web.wire import Next
+    >>> from thrifty.wire import Next
     >>> field_docs(Next)["told"]
     'Values bought since.'
     """

@@ -18,8 +18,9 @@ from thrifty.errors import (
     ThriftyError,
 )
 from thrifty.serve import TooManyCasesError
+from thrifty.wire import ProblemDetails
 
-__all__ = ["ProblemDetails", "ProblemError", "problem_of", "problem_response"]
+__all__ = ["ProblemError", "problem_of", "problem_response"]
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -34,15 +35,6 @@ STATUS: tuple[tuple[type[ThriftyError], int, str], ...] = (
     (CaseConflictError, 409, "The case does not allow it"),
     (DataError, 422, "The values cannot be used"),
 )
-
-
-class ProblemDetails(msgspec.Struct, omit_defaults=True):
-    """The body of every response that is an error."""
-
-    title: str
-    status: int
-    detail: str = ""
-    type: str = "about:blank"
 
 
 class ProblemError(Exception):

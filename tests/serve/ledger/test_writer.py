@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from concurrent.futures import wait
 
@@ -79,3 +80,56 @@ def test_a_transaction_that_fails_leaves_nothing_behind(writer, store):
         with pytest.raises(LedgerError, match="no"):
             job.result(timeout=10)
     assert writer.submit(lambda s: s.claim((), ["case 1"], 0.0)).result() == []
+
+
+# --- callers in an event loop
+
+
+def test_an_event_loop_is_woken_once_for_all_that_a_commit_brings(writer, monkeypatch):
+    async def run() -> int:
+        loop = asyncio.get_running_loop()
+        hold, started = threading.Event(), threading.Event()
+        writer.submit(lambda _: (started.set(), hold.wait()))
+        started.wait()
+        jobs = [asyncio.wrap_future(writer.submit(request(i))) for i in range(20)]
+        wakes, wake = [], loop.call_soon_threadsafe
+
+        def count(*arguments):
+            wakes.append(threading.current_thread())
+            return wake(*arguments)
+
+        monkeypatch.setattr(loop, "call_soon_threadsafe", count)
+        hold.set()
+        results = await asyncio.gather(*jobs)
+        assert all(result.mine for result in results)
+        return sum(thread is not threading.current_thread() for thread in wakes)
+
+    assert asyncio.run(run()) == 1
+
+
+def test_a_result_can_be_waited_for_in_an_event_loop_that_is_blocked(writer):
+    async def run() -> object:
+        return writer.submit(request(1)).result(timeout=10)
+
+    assert asyncio.run(run()).mine
+
+
+def test_what_was_asked_for_in_an_event_loop_that_has_ended_is_called_back(writer):
+    hold, called = threading.Event(), threading.Event()
+
+    async def run() -> None:
+        writer.submit(lambda _: hold.wait()).add_done_callback(lambda _: called.set())
+
+    asyncio.run(run())
+    hold.set()
+    assert called.wait(10)
+
+
+def test_a_callback_that_comes_after_the_result_is_called_at_once(writer):
+    async def run() -> list[object]:
+        job, called = writer.submit(request(1)), []
+        job.result(timeout=10)
+        job.add_done_callback(called.append)
+        return called
+
+    assert len(asyncio.run(run())) == 1

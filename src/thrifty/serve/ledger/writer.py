@@ -7,12 +7,15 @@ joins the next commit, or has its own a moment later.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from thrifty.errors import LedgerError
@@ -29,10 +32,41 @@ MAX_BATCH = 512
 GATHER_SHARE, LONGEST_GATHER = 0.3, 0.002
 
 
+class _Result(Future[Any]):
+    """A result whose callbacks run in the event loop that has asked for it.
+
+    A loop is woken once for all that it gets from a commit. Woken for each, it would take the
+    interpreter's lock from the writer as often, which costs more than the work of the commit.
+
+    Parameters
+    ----------
+    writer : Writer
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__()
+        self._writer = writer
+        self._loop: asyncio.AbstractEventLoop | None = None
+        with contextlib.suppress(RuntimeError):
+            self._loop = asyncio.get_running_loop()
+
+    def add_done_callback(self, fn: Callable[[Future[Any]], object]) -> None:
+        """Have a function called when there is a result; now, if there is one."""
+        loop, writer = self._loop, self._writer
+
+        def call(future: Future[Any]) -> None:
+            if loop is not None and writer.is_current:
+                writer.callbacks[loop].append(partial(fn, future))
+            else:
+                fn(future)
+
+        super().add_done_callback(call)
+
+
 @dataclass(slots=True)
 class _Job:
     task: Task
-    result: Future[Any] = field(default_factory=Future)
+    result: _Result
 
 
 class Writer:
@@ -48,6 +82,11 @@ class Writer:
         Seconds that a task which is not in a hurry may wait for company.
     patience : float
         Seconds for which a lost connection is tried again before the tasks fail.
+
+    Attributes
+    ----------
+    callbacks : dict
+        What is to be called in each event loop once a batch has been delivered.
     """
 
     def __init__(
@@ -60,6 +99,9 @@ class Writer:
         self._due: float | None = None  # when what waits must be written
         self._crowd, self._took = 1, 0.0  # tasks and seconds of the last commit
         self._closed = False
+        self.callbacks: dict[asyncio.AbstractEventLoop, list[Callable[[], object]]] = defaultdict(
+            list
+        )
         self._thread = threading.Thread(target=self._run, name="thrifty-ledger", daemon=True)
         self._thread.start()
 
@@ -69,7 +111,7 @@ class Writer:
         The result is `Grants` for a request, whether it was taken for a step, whether each holds
         for settlements, None for the end of a case, and what the function returns for a function.
         """
-        job = _Job(task)
+        job = _Job(task, _Result(self))
         with self._wake:
             if self._closed:
                 raise LedgerError("the ledger is closed; open it again")
@@ -81,6 +123,11 @@ class Writer:
             if is_first or len(self._jobs) >= self._crowd:
                 self._wake.notify()
         return job.result
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the caller is the thread that writes."""
+        return threading.current_thread() is self._thread
 
     def close(self) -> None:
         """Write what waits, then end the thread."""
@@ -94,6 +141,7 @@ class Writer:
             batch = self._next_batch()
             if batch:
                 self._deliver(batch)
+                self._call_back()
             elif self._closed:
                 return
 
@@ -114,6 +162,15 @@ class Writer:
         else:
             for job, result in zip(batch, results, strict=True):
                 job.result.set_result(result)
+
+    def _call_back(self) -> None:
+        """Run the callbacks of what was delivered, each in its event loop."""
+        for loop, callbacks in self.callbacks.items():
+            try:
+                loop.call_soon_threadsafe(_run_all, callbacks)
+            except RuntimeError:  # the loop is closed: nobody waits there any more
+                _run_all(callbacks)
+        self.callbacks.clear()
 
     def _next_batch(self) -> list[_Job]:
         """Wait until something is due; return it with all that waits. Empty when closed."""
@@ -206,3 +263,8 @@ class Writer:
             store.rollback()
             raise
         return results
+
+
+def _run_all(callbacks: list[Callable[[], object]]) -> None:
+    for callback in callbacks:
+        callback()

@@ -7,8 +7,9 @@ import json
 
 import pytest
 
+from thrifty.web.bodies import JsonRoute, by_feature, read_body
 from thrifty.web.problems import ProblemError
-from thrifty.web.wire import JsonRoute, Next, Predictions, by_feature, read_body
+from thrifty.wire import Next, Predictions
 
 
 def test_a_body_becomes_what_it_describes():

@@ -1,34 +1,26 @@
-"""The bodies of requests and responses, and how a request is read.
+"""The bodies of requests and responses, as server and clients share them.
 
-A request is read strictly: duplicate keys, NaN, numbers beyond the range of a float, unknown
-entries and wrong types are refused before anything is bought. The same classes describe the API in
-``/openapi.json``.
+The same classes describe the API in ``/openapi.json``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
-
-from thrifty import serve
-from thrifty.bundle import NamedWalk, Predictor
-from thrifty.bundle.receipt import plain_value
-from thrifty.errors import DataError
-from thrifty.untrusted import parse_json
-from thrifty.web.problems import ProblemError
 
 __all__ = [
+    "Amount",
     "Answer",
     "Asked",
+    "Bought",
     "CaseState",
     "CaseStep",
     "CaseSummary",
     "CaseValues",
-    "JsonRoute",
+    "Charged",
+    "Feature",
+    "Label",
     "Model",
     "NewCase",
     "Next",
@@ -36,14 +28,15 @@ __all__ = [
     "Predict",
     "Prediction",
     "Predictions",
+    "ProblemDetails",
     "Question",
+    "Reason",
+    "Row",
     "SkippedFeatures",
     "Standing",
-    "by_feature",
-    "case_state",
-    "read_body",
-    "respond",
-    "standing_of",
+    "Text",
+    "Value",
+    "Values",
 ]
 
 Value = str | float | int | bool | None
@@ -51,17 +44,21 @@ Value = str | float | int | bool | None
 
 Label = str | int | float | bool
 
-# No table has so many columns, and Python reads no number of thousands of digits.
-MAX_DIGITS = 10
+# In the description of a server, the features of its model take the places with these titles.
+Values = Annotated[dict[str, Value], msgspec.Meta(title="Values")]
+"""Values by feature."""
+Row = Annotated[dict[str, Value], msgspec.Meta(title="Row")]
+"""A value of every feature that the model may read."""
+Feature = Annotated[str, msgspec.Meta(title="Feature")]
 
-T = TypeVar("T")
-V = TypeVar("V")
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Amount = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Predict(msgspec.Struct, forbid_unknown_fields=True):
     """Rows whose values are all known."""
 
-    rows: list[dict[str, Value]]
+    rows: list[Row]
 
 
 class Prediction(msgspec.Struct):
@@ -82,11 +79,11 @@ class Predictions(msgspec.Struct):
 class Next(msgspec.Struct, forbid_unknown_fields=True):
     """Where an example is: the server keeps nothing of it."""
 
-    known: dict[str, Value] = {}
+    known: Values = {}
     """Values known beforehand; they are free."""
-    told: dict[str, Value] = {}
+    told: Values = {}
     """Values bought since."""
-    skipped: list[str] = []
+    skipped: list[Feature] = []
     """Features that cannot be had."""
 
 
@@ -138,28 +135,28 @@ class Question(Asked, kw_only=True):
 class NewCase(msgspec.Struct, forbid_unknown_fields=True):
     """A case whose values the server fetches, or asks for."""
 
-    id: str | None = None
+    id: Text | None = None
     """Sent again, by anyone, the case goes on where it was: nothing is bought twice."""
-    known: dict[str, Value] = {}
+    known: Values = {}
     """Values known beforehand; they are free."""
     context: dict[str, Value] = {}
     """Identifiers for the sources, such as the number of a customer; neither stored nor logged."""
-    subject: str | None = None
+    subject: Text | None = None
     """Whom it is about: values bought for earlier cases are reused while they are fresh."""
-    cap: float | None = None
+    cap: Amount | None = None
     """What may be spent at most."""
-    deadline: float | None = None
+    deadline: Amount | None = None
     """Seconds until the answer is needed."""
-    max_age: dict[str, float] = {}
+    max_age: dict[str, Amount] = {}
     """How old a reused value may be, in seconds, by feature."""
 
 
 class CaseValues(msgspec.Struct, forbid_unknown_fields=True):
     """Values of a case that waits; without any, it goes on where it was."""
 
-    values: dict[str, Value] = {}
+    values: Values = {}
     """Values that were bought: charged at their prices."""
-    known: dict[str, Value] = {}
+    known: Values = {}
     """Values that were there already; they are free."""
     context: dict[str, Value] = {}
     """Identifiers for the sources, if the server was restarted since the case was created."""
@@ -168,7 +165,7 @@ class CaseValues(msgspec.Struct, forbid_unknown_fields=True):
 class SkippedFeatures(msgspec.Struct, forbid_unknown_fields=True):
     """Features that cannot be had."""
 
-    features: list[str]
+    features: list[Feature]
     context: dict[str, Value] = {}
     """As in `CaseValues`."""
 
@@ -267,99 +264,10 @@ class CaseState(Answer, kw_only=True):
     """What the cap still allows; null without a cap."""
 
 
-def case_state(state: serve.CaseState) -> CaseState:
-    """Return the state of a case as it is sent."""
-    asks = [
-        Question(
-            feature=each.feature,
-            price=each.price,
-            categories=None if each.labels is None else [plain_value(c) for c in each.labels],
-            why=each.why,
-        )
-        for each in state.asks
-    ]
-    return CaseState(
-        case=state.handle,
-        done=state.done,
-        asks=asks,
-        left=state.left,
-        **state.receipt.to_dict(),
-    )
+class ProblemDetails(msgspec.Struct, omit_defaults=True):
+    """The body of every response that is an error."""
 
-
-def read_body(data: bytes, kind: type[T], max_body: int) -> T:
-    """Read the JSON body of a request.
-
-    Raises
-    ------
-    ProblemError
-        If it is not JSON (400), or not of this kind (422).
-    """
-    try:
-        plain = parse_json(data, max_bytes=max_body, what="the body", error=DataError)
-    except DataError as error:
-        raise ProblemError(400, "Bad JSON", str(error)) from None
-    try:
-        return msgspec.convert(plain, kind)
-    except msgspec.ValidationError as error:
-        raise ProblemError(422, "Bad request", str(error)) from None
-
-
-class JsonRoute:
-    """A route whose handler is a function from the body of a request to a class of wire.py.
-
-    It is plain ASGI: the hot routes have no use for more, and it saves a third of their time.
-
-    Parameters
-    ----------
-    handler : function of bytes
-    """
-
-    def __init__(self, handler: Callable[[bytes], msgspec.Struct]) -> None:
-        self._handler = handler
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        message = await receive()
-        data = message.get("body", b"")
-        while message.get("more_body", False):
-            message = await receive()
-            data += message.get("body", b"")
-        if message["type"] == "http.disconnect":
-            return
-        body = msgspec.json.encode(self._handler(data))
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-        ]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-
-
-def respond(body: Any, status: int = 200) -> Response:
-    """Return a response with a JSON body."""
-    return Response(msgspec.json.encode(body), status, media_type="application/json")
-
-
-def by_feature(predictor: Predictor, values: dict[str, V]) -> dict[str | int, V]:
-    """Return values by feature: in a table without names, features go by their index."""
-    if predictor.schema.named:
-        return values  # type: ignore[return-value]
-    return {
-        int(name) if name.isdecimal() and len(name) < MAX_DIGITS else name: value
-        for name, value in values.items()
-    }
-
-
-def standing_of(walk: NamedWalk, predictor: Predictor) -> Standing:
-    """Return where a walk stands."""
-    best, probability, scores, spent = walk.standing
-    asks = [asked(predictor, feature, walk.price(feature)) for feature in walk.asks]
-    return Standing(not asks, asks, plain_value(best), probability, scores.tolist(), spent)
-
-
-def asked(predictor: Predictor, feature: str | int, price: float) -> Asked:
-    """Return a feature with its price and its categories."""
-    column = predictor.schema.columns[predictor.schema.index(feature)]
-    labels = None if column.categories is None else [plain_value(c) for c in column.categories]
-    return Asked(feature, price, labels)
+    title: str
+    status: int
+    detail: str = ""
+    type: str = "about:blank"
