@@ -56,6 +56,11 @@ SHARE_BELOW_TOP = 0.6
 SHARE_ON_SIDES = 0.5
 FEW_FEATURES = 4
 NOISY_LEAF = 3
+# A round grows a tree for each class. With more classes than these, rounds are fewer, or they would
+# take most of the time; the forests of the same rung tell the classes apart as well.
+MANY_CLASSES = 30
+MAX_TREES = 1200
+MIN_ROUNDS = 5
 # A forest of constants gains nothing: its shares are 0.
 TINY = 1e-300
 
@@ -103,6 +108,10 @@ class BoostedTrees:
         longer.
         """
         n = rows.n_train
+        if rows.n_classes > MANY_CLASSES:
+            rounds = max(MAX_TREES // rows.n_classes, MIN_ROUNDS)
+            leaf = 5 if n < 1000 else 20
+            return cls(rounds, learning_rate=0.2, max_leaves=15, min_samples_leaf=leaf)
         is_large, few_classes = n >= LARGE, 0 < rows.n_classes <= 3
         wants_large_trees = n >= 5000 or (is_top and n >= 1000 and not rows.is_wide)
         if rows.is_wide and not is_large and not few_classes:
