@@ -188,6 +188,7 @@ def test_sixteen_clients_on_one_case_buy_each_thing_once(folder, vendor, predict
     assert 1 <= vendor.asked["/shared"] <= len(entries)
 
 
+@pytest.mark.slow
 def test_a_locked_ledger_is_a_clear_503_and_nothing_is_bought(folder, vendor):
     vendor.behave = "well"
     vendor.asked.clear()
