@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,10 @@ from hypothesis import HealthCheck, settings
 # Matplotlib must not look for a screen, and kernels must not depend on the machine's cores.
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A shell has its background jobs ignore Ctrl-C, and what they start: tests send it to commands.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Some tests share their machinery with a script, which does more of the same.
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))

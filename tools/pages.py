@@ -73,7 +73,7 @@ def visits(page: Page, address: str) -> Iterator[str]:
     yield "login"
     page.fill("#token", TOKEN)
     press("Log in")
-    page.fill("#cap", "500")
+    page.fill("#cap", "10")
     press("Start")
     yield "question"
     press("Save")
@@ -110,7 +110,7 @@ def main(model: str, folder: str, axe: str | None = None) -> Counter[str]:
             app = create_app(predictor, Path(model).stem, Settings(token=TOKEN), runtime, points)
             with serving(app) as address, chromium() as browser:
                 page = browser.new_page(
-                    viewport={"width": width, "height": 900},
+                    viewport={"width": width, "height": 740},
                     color_scheme=scheme,  # type: ignore[arg-type]
                     bypass_csp=axe is not None,  # the pages themselves allow no scripts
                 )

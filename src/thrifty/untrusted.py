@@ -154,6 +154,8 @@ def read_file(
     OSError
         If there is no such file, or it cannot be read.
     """
+    if "\0" in os.fspath(path):
+        raise error("no file has a name with a NUL")
     if os.path.isdir(path):
         raise error("this is a folder, not a regular file")
     # Without blocking, as a pipe is opened only once somebody writes to it.

@@ -29,11 +29,13 @@ __all__ = [
     "CurveFile",
     "Format",
     "GateFile",
+    "HttpFile",
     "JsonFile",
     "ModelFile",
     "PointsFile",
     "TomlFile",
     "WordsFile",
+    "damaged",
     "members_of",
     "propose_damage",
 ]
@@ -100,7 +102,7 @@ class ModelFile:
         _lie(entries, document.get("lie"))
         if isinstance(header, dict) and "arrays" not in header:
             header = {**header, "arrays": entries}
-        return _damaged(
+        return damaged(
             write_zip({"header.json": dump_json(header), **members}, document.get("zip")),
             document.get("damage"),
         )
@@ -142,7 +144,7 @@ class PointsFile:
                     if isinstance(point, dict) else point
                     for k, point in enumerate(header["points"])
                 ]  # fmt: skip
-        return _damaged(
+        return damaged(
             write_zip({"header.json": dump_json(header), **members}, document.get("zip")),
             document.get("damage"),
         )
@@ -188,7 +190,7 @@ class CurveFile:
         figures = document.get("figures")
         if isinstance(figures, dict):
             figures = {"arrays": entries, "model_arrays": shared, **figures}
-        return _damaged(
+        return damaged(
             write_zip({"curve.json": dump_json(figures), **members}, document.get("zip")),
             document.get("damage"),
         )
@@ -207,7 +209,7 @@ class GateFile:
         # A digest of what JSON reads from the text, which is what the reader sees.
         digest = hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
         outer = {"state": body, "sha256": digest, **document.get("outer", {})}
-        return _damaged(dump_json(outer), document.get("damage"))
+        return damaged(dump_json(outer), document.get("damage"))
 
 
 class JsonFile:
@@ -219,7 +221,7 @@ class JsonFile:
         return {"json": json.loads(data)}
 
     def join(self, document: Any) -> bytes:
-        return _damaged(dump_json(document.get("json")), document.get("damage"))
+        return damaged(dump_json(document.get("json")), document.get("damage"))
 
 
 class WordsFile:
@@ -240,7 +242,7 @@ class WordsFile:
         for line in lines if isinstance(lines, list) else [lines]:
             key, *words = map(_as_text, line if isinstance(line, list) and line else [line])
             text.append(f"{key}={' '.join(words)}" if words else key)
-        return _damaged("\n".join(text).encode("utf-8", "surrogatepass"), document.get("damage"))
+        return damaged("\n".join(text).encode("utf-8", "surrogatepass"), document.get("damage"))
 
 
 class CsvFile:
@@ -257,7 +259,7 @@ class CsvFile:
         for row in rows if isinstance(rows, list) else [rows]:
             lines.append(",".join(map(_as_text, row if isinstance(row, list) else [row])))
         text = "\n".join(lines) + "\n"
-        return _damaged(text.encode("utf-8", "surrogatepass"), document.get("damage"))
+        return damaged(text.encode("utf-8", "surrogatepass"), document.get("damage"))
 
 
 class TomlFile:
@@ -272,7 +274,21 @@ class TomlFile:
 
     def join(self, document: Any) -> bytes:
         text = _toml(document.get("toml"))
-        return _damaged(text.encode("utf-8", "surrogatepass"), document.get("damage"))
+        return damaged(text.encode("utf-8", "surrogatepass"), document.get("damage"))
+
+
+class HttpFile:
+    """A request or a response: a line of JSON that describes it, and a body of JSON."""
+
+    suffix = ".http"
+
+    def split(self, data: bytes) -> Any:
+        head, body = data.split(b"\n", 1)
+        return {"head": json.loads(head), "body": json.loads(body)}
+
+    def join(self, document: Any) -> bytes:
+        body = damaged(dump_json(document.get("body")), document.get("damage"))
+        return dump_json(document.get("head")) + b"\n" + body
 
 
 class ArraysFile:
@@ -306,11 +322,10 @@ def propose_damage(document: Any, file_format: Format, random: Random) -> Edit:
     return Edit(("damage",), SET, Damage((*changes, more)))
 
 
-def _damaged(data: bytes, damage: Any) -> bytes:
+def damaged(data: bytes, damage: Any) -> bytes:
     """Return bytes with some changed; what had a seal is sealed again, unless it shall not be."""
     if not isinstance(damage, Damage) or not data:
         return data
-    damage = [each for each in damage if isinstance(each, tuple) and len(each) == 3]
     is_sealed = data.startswith(b"PK")
     for act, share, value in damage.changes:
         at = int(share * len(data))
@@ -322,11 +337,8 @@ def _damaged(data: bytes, damage: Any) -> bytes:
             data = data[:at] + bytes([value]) * (1 + value % 9) + data[at:]
         else:
             data = data[: at + value] + data[at:]
-    if (
-        is_sealed
-        and len(data) > 100
-        and not any(change.act == "unsealed" for change in damage.changes)
-    ):
+    stays_broken = any(change.act == "unsealed" for change in damage.changes)
+    if is_sealed and len(data) > 100 and not stays_broken:
         return seal(data)
     return data
 

@@ -19,8 +19,11 @@ __all__ = ["MAX_BYTES", "MAX_SECONDS", "LimitError", "cap_memory", "limited"]
 
 MAX_SECONDS = 2.0
 MAX_BYTES = 300 * 2**20
-# A case that goes on for longer is interrupted.
+# A case that goes on for longer is interrupted: seconds of processor time, and of any time.
 INTERRUPT_SECONDS = 5.0
+WAITING_SECONDS = 60.0
+# The signals that end a case, and their timers.
+TIMERS = {"SIGVTALRM": "ITIMER_VIRTUAL", "SIGALRM": "ITIMER_REAL"}
 
 
 class LimitError(BaseException):
@@ -36,13 +39,13 @@ def limited(slack: float = 1.0) -> Iterator[None]:
     case ends.
     """
     start, peak = time.process_time(), _peak_bytes()
-    old = _set_timer(slack)
+    old = _set_timers(slack)
     try:
         yield
     finally:
-        if old is not None:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
-            signal.signal(signal.SIGVTALRM, old)
+        for name, handler in old.items():
+            signal.setitimer(getattr(signal, TIMERS[name]), 0.0)
+            signal.signal(getattr(signal, name), handler)
     seconds, more = time.process_time() - start, _peak_bytes() - peak
     if more > MAX_BYTES // 8:
         _forget_peak()  # or it would hide the next case that takes as much
@@ -61,17 +64,19 @@ def cap_memory(more: int = 4 * 2**30) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + more, hard))
 
 
-def _set_timer(slack: float) -> Any:
-    """Start the timer of a case; return the handler to restore, or None if there is no timer."""
+def _set_timers(slack: float) -> dict[str, Any]:
+    """Start the timers of a case; return the handlers to restore, none if there are no timers."""
 
-    def interrupt(*_: Any) -> None:
-        raise LimitError("interrupted after too much processor time")
+    def interrupt(number: int, _: Any) -> None:
+        took = "no end in sight" if number == signal.SIGALRM else "too much processor time"
+        raise LimitError(f"interrupted: {took}")
 
     try:
-        old = signal.signal(signal.SIGVTALRM, interrupt)
+        old = {name: signal.signal(getattr(signal, name), interrupt) for name in TIMERS}
     except (AttributeError, ValueError):  # another system, or another thread
-        return None
+        return {}
     signal.setitimer(signal.ITIMER_VIRTUAL, INTERRUPT_SECONDS * slack)
+    signal.setitimer(signal.ITIMER_REAL, WAITING_SECONDS * slack)
     return old
 
 

@@ -20,11 +20,11 @@ import numpy as np
 from click.testing import CliRunner
 from sklearn.tree import DecisionTreeClassifier
 
-from fuzz import documents
+from fuzz import documents, services
 from fuzz.laws import BrokenLawError, check_predictor, check_text, require, table_of
+from fuzz.ledgers import LedgerFile
 from thrifty import OnlineGate, OperatingPoints, Prices, load, load_points
 from thrifty.bundle import Predictor, Schema, describe
-from thrifty.bundle.endpoint import Endpoint
 from thrifty.cli.cost_files import read_costs_file
 from thrifty.cli.group import main as command_line
 from thrifty.cli.tables import read_table, read_training_table
@@ -32,7 +32,7 @@ from thrifty.errors import ThriftyError
 from thrifty.frontier.jobs import ResumeFolder, digest_of_settings
 from thrifty.learn.adopt import adopt
 from thrifty.learn.adopt.trees import SourceTree, freeze
-from thrifty.serve import ASK, answer, calls
+from thrifty.serve import ASK
 
 __all__ = ["CORPUS", "TARGETS", "Target", "write_fresh"]
 
@@ -245,85 +245,6 @@ def read_rows(path: Path) -> Any:
     return frame
 
 
-# --- services ----------------------------------------------------------------
-
-
-REMOTE = load(CORPUS / "remote.thrifty")
-LOCAL = load(CORPUS / "clinic.thrifty")
-
-
-class _Replies(Endpoint):
-    """A server that sends the contents of a file as its reply."""
-
-    def __init__(self, text: bytes) -> None:
-        super().__init__("http://models.example.com")
-        self.text = text
-
-    def predict(self, columns: Any, rows: Any) -> Any:
-        """Decode the reply as `Endpoint.predict` does."""
-        return json.loads(self.text)
-
-
-def read_reply(path: Path) -> Any:
-    """Make a predictor that gets this reply to every call."""
-    result = calls._call_result(REMOTE)
-    assert result is not None
-    return REMOTE.connect(calls.ModelCall(REMOTE, result, _Replies(path.read_bytes())))
-
-
-def use_reply(predictor: Any) -> None:
-    """Predict by batch and by walk: a call that fails leaves it to the local model."""
-    rows = np.array([[0.1, 0.4, 0.3], [0.9, -0.4, 0.2], [-0.2, 0.6, -0.5]])
-    for k in range(len(rows)):
-        proba = predictor.predict_proba(rows[k : k + 1])
-        require(bool(np.isfinite(proba).all()), f"reply: probabilities {proba}")
-        walk = predictor.walk()
-        walk.tell(dict(enumerate(rows[k].tolist())))
-        require(walk.done and np.array_equal(walk.scores, proba[0]), "reply: walk and batch differ")
-
-
-# Objects that no file holds, but a source may return; each stands for a hostile text.
-OBJECTS: dict[str, Any] = {
-    "a": object(), " ": b"\xff", "true": {1}, "None": 1j, "0/nodes": np.arange(3), "nan": np.nan,
-    "inf": np.inf, "|O": int, "<f8": np.array([]), "1e999": np.str_("bonn"), "-inf": 10**400,
-}  # fmt: skip
-
-
-class _Values:
-    """A source whose values are those of a file; where it says so, other objects."""
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
-
-    def fetch(self, features: Any) -> Any:
-        """Return whatever the file has."""
-        if not isinstance(self.values, dict):
-            return self.values
-        return {
-            key: OBJECTS.get(value, value) if isinstance(value, str) else value
-            for key, value in self.values.items()
-        }
-
-
-def read_source(path: Path) -> Any:
-    """Predict with values from a source, with and without a cap."""
-    try:
-        source = _Values(json.loads(path.read_bytes()))
-    except (ValueError, RecursionError) as error:
-        raise ThriftyError("this is no JSON, which is not Thrifty's to read") from error
-    results = []
-    for cap in (None, 8.0):
-        results.append((cap, answer(LOCAL, source, cap=cap)))
-    return results
-
-
-def use_source(results: Any) -> None:
-    """Check answers and receipts."""
-    for cap, (label, receipt) in results:
-        require(label in LOCAL.labels, f"source: the answer {label!r} is no class")
-        require(cap is None or receipt.total <= cap, f"source: {receipt.total} above the cap {cap}")
-
-
 # --- models of other libraries -----------------------------------------------
 
 
@@ -372,23 +293,51 @@ def adopt_tree(path: Path) -> Predictor:
     )
 
 
+CALL_REPLIES: list[Any] = [
+    {"probabilities": [[0.25, 0.75]], "classes": [False, True]},
+    {"probabilities": [[0.25, 0.75]]},
+    {"labels": [True]},
+    [[0.5, 0.5]],
+]
+RESPONSES: list[tuple[dict[str, Any], Any]] = [
+    ({"status": 200, "headers": {"content-type": "application/json"}},
+     {"data": {"weight": 1.5, "counts": [2, None]}}),
+    ({"status": 404, "headers": {}}, {"detail": "no such person"}),
+    ({"status": 200, "headers": {"content-encoding": "identity"}, "store": True},
+     {"metadata": {"feature_names": ["lab__weight", "lab__count"]},
+      "results": [{"values": [1.5], "statuses": ["PRESENT"]},
+                  {"values": [None], "statuses": ["NULL_VALUE"]}]}),
+]  # fmt: skip
+REQUESTS: list[tuple[dict[str, Any], Any]] = [
+    ({"method": "POST", "path": "/v1/predict", "headers": {}},
+     {"rows": [{**services.ROW, "weight": None}, {**services.ROW, "town": "x", "grade": None}]}),
+    ({"method": "POST", "path": "/v1/next", "headers": {"content-length": "60"}},
+     {"known": {"size": 0.5}, "told": {"weight": 1.0, "count": 2}, "skipped": ["town"]}),
+    ({"method": "POST", "path": "/v1/cases", "headers": {"idempotency-key": "a"}},
+     {"id": "case-1", "known": {"size": 0.5}, "context": {"who": "ann"}, "subject": "ann",
+      "cap": 20.0, "deadline": 5, "max_age": {"scan": 60}}),
+    ({"method": "GET", "path": "/v1/model", "headers": {"accept": "text/html"}}, None),
+    ({"method": "GET", "path": "/openapi.json", "headers": {"cookie": "a=b"}}, None),
+    ({"method": "GET", "path": "/metrics", "headers": {}}, None),
+]  # fmt: skip
+
+
+def as_http(pairs: list[tuple[dict[str, Any], Any]]) -> list[bytes]:
+    """Return requests or responses as `documents.HttpFile` reads them."""
+    return [json.dumps(head).encode() + b"\n" + json.dumps(body).encode() for head, body in pairs]
+
+
 def make_targets() -> list[Target]:
     """Return all targets."""
     points = read_all("points*.thrifty")
     models = [model for model in read_all("*.thrifty") if model not in points]
-    source_seeds = [json.dumps(row).encode() for row in table_of(LOCAL)]
-    replies: list[Any] = [
-        {"probabilities": [[0.25, 0.75]], "classes": [False, True]},
-        {"probabilities": [[0.25, 0.75]]},
-        {"labels": [True]},
-        [[0.5, 0.5]],
-    ]
+    source_seeds = [json.dumps(row).encode() for row in table_of(services.LOCAL)]
     return [
         Target("model files", documents.ModelFile(), models, load, check_predictor, 10),
         Target(
             "points",
             documents.PointsFile(),
-            read_all("points*.thrifty"),
+            points,
             read_points,
             use_points,
             3,
@@ -422,12 +371,34 @@ def make_targets() -> list[Target]:
         Target(
             "replies of calls",
             documents.JsonFile(),
-            [json.dumps(reply).encode() for reply in replies],
-            read_reply,
-            use_reply,
+            [json.dumps(reply).encode() for reply in CALL_REPLIES],
+            services.read_reply,
+            services.use_reply,
             1,
         ),
-        Target("sources", documents.JsonFile(), source_seeds, read_source, use_source, 1),
+        Target(
+            "sources",
+            documents.JsonFile(),
+            source_seeds,
+            services.read_source,
+            services.use_source,
+            1,
+        ),
+        Target(
+            "declared sources",
+            documents.TomlFile(),
+            read_all("sources.toml"),
+            services.read_declared,
+            services.use_declared,
+            2,
+        ),
+        Target(
+            "HTTP sources", documents.HttpFile(), as_http(RESPONSES), services.read_http, ignore, 2
+        ),
+        Target(
+            "requests", documents.HttpFile(), as_http(REQUESTS), services.read_request, ignore, 3
+        ),
+        Target("ledgers", LedgerFile(), read_all("ledger.sql"), services.read_ledger, ignore, 1),
     ]
 
 

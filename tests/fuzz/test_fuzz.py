@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import threading
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -16,6 +17,7 @@ from fuzz.__main__ import main
 from fuzz.documents import Change, Damage, JsonFile, Lie, ModelFile, TomlFile
 from fuzz.edits import DELETE, INSERT, SET, Edit, apply, apply_all, propose
 from fuzz.laws import BrokenLawError, check_predictor, check_text
+from fuzz.ledgers import LedgerFile
 from fuzz.limits import LimitError, limited
 from fuzz.lines import Lines
 from fuzz.planted import read_shelf
@@ -140,6 +142,12 @@ def test_a_case_that_takes_too_long_is_interrupted(monkeypatch):
             pass
 
 
+def test_a_case_that_waits_forever_is_interrupted(monkeypatch):
+    monkeypatch.setattr(limits, "WAITING_SECONDS", 0.05)
+    with pytest.raises(LimitError, match="no end in sight"), limited():
+        threading.Event().wait(60)
+
+
 def test_a_case_that_takes_too_much_memory_is_an_escape(monkeypatch):
     monkeypatch.setattr(limits, "MAX_BYTES", 60 * 2**20)
     with pytest.raises(LimitError, match="MB"), limited():
@@ -163,8 +171,8 @@ def test_every_target_reads_some_cases_and_refuses_others(name, tmp_path):
     ends = fuzzer.counts[name]
     assert sum(ends.values()) == 60
     assert ends["read"] > 0
-    # A reply is never refused: a call that fails leaves it to the local model.
-    assert (ends["refused"] > 0) == (name != "replies of calls")
+    # A reply is never refused: one that cannot be used leaves it to the local model, or is skipped.
+    assert (ends["refused"] > 0) == (name not in ("replies of calls", "HTTP sources"))
 
 
 def test_what_is_changed_after_sealing_is_refused(tmp_path):
@@ -190,6 +198,10 @@ def test_whatever_an_edit_puts_into_a_document_is_written(name):
     for key in {*target.documents[0], "damage", "zip", "lie"}:
         for value in [*faults, ("zip", "flip"), ((),), *PLAIN]:
             assert isinstance(target.file_format.join({**target.documents[0], key: value}), bytes)
+
+
+def test_a_ledger_without_anything_is_written_as_an_empty_file():
+    assert LedgerFile().join({"application": "["}) == b""
 
 
 def test_toml_is_written_as_it_was_read():

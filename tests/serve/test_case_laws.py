@@ -79,6 +79,25 @@ def test_a_group_is_paid_once_by_clients_at_once(reopen):
     assert asyncio.run(lead()).receipt.spent == 10.0
 
 
+def test_a_group_is_paid_once(ledger):
+    prices = {"groups": {"blood": ["chol", "fbs"]}, "shared": {"blood": 2.0}}
+    cases = Cases(Runtime(chain_predictor(**prices), [], ledger, asked=NAMES))
+
+    async def lead():
+        state = await cases.create(Case())
+        paid = []
+        for feature in NAMES:
+            (question,) = state.asks
+            before = state.receipt.spent
+            state = await cases.tell(state.handle, {feature: 1.0})
+            paid.append((question.price, state.receipt.spent - before))
+        return state, paid
+
+    state, paid = asyncio.run(lead())
+    assert paid == [(1.0, 1.0), (7.0, 7.0), (3.0, 3.0), (10.0, 10.0)]
+    assert state.receipt.spent == state.receipt.total == 21.0
+
+
 # --- laws
 
 

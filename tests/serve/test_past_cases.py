@@ -70,3 +70,20 @@ def test_a_ledger_whose_values_were_erased_has_nothing_to_compare(ledger):
     found = what_if(ledger.cases(), chain_predictor())
     assert (found.replayed, found.without_values) == ((), 3)
     assert found.bill_before == found.bill_after == 0.0
+
+
+def test_past_cases_that_people_led_can_be_replayed(reopen):
+    async def lead():
+        cases = reopen()
+        handle = (await cases.create(Case("a", known={"age": 1.0}))).handle
+        await cases.tell(handle, {"chol": 9.0})
+        await cases.back(handle)
+        await cases.tell(handle, {"chol": 1.0})
+        await cases.skip(handle, ["fbs"])
+        await cases.know(handle, {"thal": 1.0})
+        return cases.runtime.ledger
+
+    found = what_if(asyncio.run(lead()).cases(), chain_predictor())
+    (case,) = found.replayed
+    assert (case.answer_before, case.bill_before, case.spent_before) == ("ill", 5.0, 5.0)
+    assert (case.answer_after, case.bill_after) == ("ill", 5.0)

@@ -34,7 +34,7 @@ def test_purchases_under_way_settle_before_it_ends(predictor, heart_table):
         runtime = Runtime(predictor, [source], ledger)
         app = create_app(predictor, runtime=runtime)
         with TestClient(app, base_url="http://localhost") as client:
-            client.post("/v1/cases", json={"deadline": 0.4})
+            client.post("/v1/cases", json={"deadline": 0.5})
             assert bought == []
         assert bought
         assert runtime.open_purchases == 0

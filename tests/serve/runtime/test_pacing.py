@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from paced_points import chain_points
 from scripted import NAMES, chain_predictor, each
 
 from thrifty.bundle import OperatingPoints
+from thrifty.costs import Prices
 from thrifty.errors import CaseConflictError, DataError, LedgerError
 from thrifty.serve import Case, Cases, FunctionSource, Ledger, Pacing, Runtime
 from thrifty.serve.runtime import pacing as module
@@ -111,6 +113,32 @@ def test_more_that_an_ended_case_spends_is_corrected(ledger):
         ledger.flush().result()
         runtime.answer(Case("a"))
     assert (pacing.metrics()["spent"], pacing.metrics()["cases"]) == (19.0, 1)
+
+
+def test_a_case_that_many_send_at_once_counts_once(ledger):
+    runtime, pacing = paced(30.0, ledger)
+
+    async def send():
+        receipts = await asyncio.gather(*(runtime.serve(Case("a")) for _ in range(16)))
+        await runtime.aclose()
+        return receipts
+
+    receipts = asyncio.run(send())
+    assert {receipt.answer for receipt in receipts} == {"ill"}
+    assert (pacing.metrics()["cases"], pacing.metrics()["spent"]) == (1, 19.0)
+
+
+def test_a_case_that_could_not_be_recorded_keeps_its_ticket(ledger, monkeypatch):
+    runtime, pacing = paced(30.0, ledger, per_day=100.0)
+    with runtime:
+        with monkeypatch.context() as patch:
+            patch.setattr(ledger._store, "put", lambda entries: 1 / 0)
+            for _ in range(3):
+                with pytest.raises(LedgerError):
+                    runtime.answer(Case("a"))
+        assert (pacing.metrics()["open"], pacing.metrics()["committed"]["day"]) == (1, 19.0)
+        runtime.answer(Case("a"))
+    assert (pacing.metrics()["open"], pacing.metrics()["spent"]) == (0, 19.0)
 
 
 # --- cases that wait for their clients
@@ -281,12 +309,12 @@ def test_a_state_that_others_write_all_the_time_is_given_up(ledger, monkeypatch)
 
 
 def test_tickets_of_cases_that_never_end_are_forgotten(monkeypatch):
-    monkeypatch.setattr(module, "MAX_TICKETS", 2)
+    monkeypatch.setattr(module, "MAX_CASES", 2)
     _runtime, pacing = paced(6.0)
     for name in "abc":
         asyncio.run(pacing.choose(name, None))
     assert list(pacing._tickets) == ["b", "c"]
-    pacing.ended("a", pacing.models[2], 19.0, may_go_on=False)
+    pacing.ended("a", pacing.models[2], 19.0, None)
     assert pacing.metrics()["spent"] == 19.0
 
 
@@ -323,3 +351,14 @@ def test_a_case_reserves_all_that_its_sources_may_charge(chain):
         assert ticket.cap == 19.0 and not math.isinf(ticket.expected)
 
     asyncio.run(serve())
+
+
+def test_ceilings_need_a_free_answer():
+    points = chain_points()
+    prices = Prices(dict.fromkeys(NAMES, 1.0), evaluation=0.01).bind(NAMES)
+    points = replace(points, predictors=[each.with_prices(prices) for each in points.predictors])
+    with pytest.raises(DataError, match="evaluations have a price, so that no answer is free"):
+        paced(30.0, points=points, per_day=50.0)
+    runtime, _ = paced(30.0, points=points)
+    assert runtime.answer(Case()).spent > 0
+    runtime.close()

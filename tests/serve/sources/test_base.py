@@ -34,7 +34,7 @@ from thrifty.serve import (
         ({"price": {"x": 1.0, "y": -1.0}}, "price of 'y': -1.0 is negative"),
         ({"price": {"x": 1.0, "y": 1.0}, "sold": "together"}, "has one price"),
         ({"sold": "by weight"}, "sold: 'by weight'"),
-        ({"timeout": 0}, "timeout: 0 is not a number above 0"),
+        ({"timeout": 0}, "timeout: 0 is not a number of seconds above 0"),
         ({"timeout": float("inf")}, "timeout: inf"),
         ({"pause": -1}, "pause: -1"),
         ({"max_age": "day"}, "max_age: 'day'"),

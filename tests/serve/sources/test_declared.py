@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 
@@ -127,7 +128,7 @@ values = { x = "/x" }
         "source 4: 'name' is missing",
         "source 'd': 2 problems",
         "method: '${SECRET}' is not one of",
-        "source 'e': a parameter has another type than http needs",
+        "source 'e': 'url' is not a text",
     ):
         assert part in message, part
     assert "s3cret" not in message
@@ -140,11 +141,53 @@ values = { x = "/x" }
         ("source = 7", "it declares no source"),
         ("source = [7]", "write \\[\\[source\\]\\]"),
         ("[[source", "it is no TOML"),
+        ("a = " + "1" * 5000, "it is no TOML"),
+        ("a = " + "[" * 20_000, "it is no TOML"),
+        ("a = '" + "x" * 2**20 + "'", "the file is larger than 1 MiB"),
     ],
 )
 def test_a_file_without_sources_is_refused(file, text, problem):
     with pytest.raises(DataError, match=problem):
         read_sources(file(text))
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("kind = { a = 1 }", "kind {'a': 1} is not one of http"),
+        ("kind = 'sql'\ndatabase = 'sqlite://sqlite://'\nquery = 'SELECT 1'", "cannot be used"),
+        ("kind = 'person'\nmax_age = 1" + "0" * 400, "max_age: .* is not a number of seconds"),
+        ("kind = 'person'\ntimeout = 1e12", "timeout: .* is not a number of seconds above 0"),
+        ("kind = 'person'\nretries = 1" + "0" * 30, "retries: .* is not a whole number"),
+        ("kind = 'feature_store'\nurl = 'http://x'\nreferences = {}\nentity = 'who'",
+         "'entity' is not a table"),
+        ("kind = 'replay'\ntable = 'a\\u0000b.csv'\nby = 'id'", "a name with a NUL"),
+        ("kind = 'replay'\ntable = '.'\nby = 'id'", "this is a folder"),
+    ],
+)  # fmt: skip
+def test_what_no_source_can_be_made_of_is_refused(file, line, problem):
+    text = f"[[source]]\nname = 'a'\n{line}\n".replace("'", '"')
+    features = "" if "feature_store" in line else 'features = ["x"]\n'
+    with pytest.raises(DataError, match=re.escape("source 'a'")) as caught:
+        read_sources(file(text + features))
+    assert re.search(problem, str(caught.value))
+
+
+@pytest.mark.parametrize("features", ['"pain"', "[{ a = 1 }]", "[true]", "7"])
+def test_features_are_a_list_of_names_or_positions(file, features):
+    text = f'[[source]]\nname = "a"\nkind = "person"\nfeatures = {features}\n'
+    with pytest.raises(DataError, match="features"):
+        read_sources(file(text))
+
+
+@pytest.mark.parametrize("line", ['name = "${TOKEN}"', 'features = ["x", "${TOKEN}"]'])
+def test_what_everyone_may_see_cannot_refer_to_a_secret(file, line):
+    given = {"name": 'name = "a"', "features": 'features = ["x"]'}
+    given[line.split()[0]] = line
+    text = "[[source]]\nkind = 'person'\n" + "\n".join(given.values())
+    with pytest.raises(DataError, match="so it cannot refer to a secret") as caught:
+        read_sources(file(text), {"TOKEN": "t0p"})
+    assert "t0p" not in str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -33,8 +33,8 @@ __all__ = ["Pacing", "digest_of"]
 WRITE_SECONDS = 1.0
 """How often the state in the ledger is written at most, except for grants."""
 
-MAX_TICKETS = 100_000
-"""Open cases whose tickets are kept; the oldest one counts as it was expected."""
+MAX_CASES = 100_000
+"""Cases that are remembered. An open one that is forgotten counts as it was expected."""
 
 MAX_STATE = 2**20
 MAX_TRIES = 20
@@ -104,6 +104,8 @@ class Pacing:
         name = hashlib.sha256("".join(self.models).encode()).hexdigest()
         self._name = f"pacer/{name[:32]}"
         self._tickets: OrderedDict[str, Ticket] = OrderedDict()
+        self._spent: OrderedDict[str, float] = OrderedDict()  # of cases that have ended
+        self._lock = threading.Lock()
         self._turn = threading.Lock()  # one exchange with the ledger at a time
         self._written = -math.inf
 
@@ -121,9 +123,16 @@ class Pacing:
         ------
         LedgerError
             If the ledger cannot be read, or its state is not one of a pacer.
+        DataError
+            If there are ceilings, and evaluations have a price.
         """
         largest = [_largest_bill(predictor, catalog) for predictor in self.points.predictors]
         has_ceilings = self._limits["per_minute"] is not None or self._limits["per_day"] is not None
+        if has_ceilings and self.points.predictor.prices.evaluation:
+            raise DataError(
+                "per_minute, per_day: evaluations have a price, so that no answer is free once a "
+                "ceiling is reached; leave them out"
+            )
         if not has_ceilings:  # then no case needs a cap
             largest = [math.inf] * len(largest)
         self._pacer = self._make_pacer(largest, ledger is not None)
@@ -147,33 +156,57 @@ class Pacing:
         return self.models.index(model)
 
     async def choose(self, handle: str, cap: float | None) -> Ticket:
-        """Return the operating point of a new case, and what it may spend at most."""
-        if self._pacer.lacks_grants:
-            await asyncio.to_thread(self.exchange, if_needed=True)
-        ticket = self._pacer.choose(math.inf if cap is None else cap)
-        self._tickets[handle] = ticket
-        if len(self._tickets) > MAX_TICKETS:
-            self._tickets.popitem(last=False)
-        return ticket
+        """Return the operating point of a new case, and what it may spend at most.
+
+        Runs of one case at the same time, and one that failed before, have one ticket.
+        """
+        if handle not in self._tickets:
+            if self._pacer.lacks_grants:
+                await asyncio.to_thread(self.exchange, if_needed=True)
+            with self._lock:
+                if handle not in self._tickets:
+                    self._tickets[handle] = self._pacer.choose(math.inf if cap is None else cap)
+                    _bound(self._tickets)
+        return self._tickets[handle]
 
     def cancel(self, handle: str) -> None:
         """Undo `choose` for a case that was refused."""
-        ticket = self._tickets.pop(handle, None)
+        with self._lock:
+            ticket = self._tickets.pop(handle, None)
         if ticket is not None:
             self._pacer.cancel(ticket)
 
-    def ended(self, handle: str, model: str, spent: float, may_go_on: bool) -> None:
-        """Record what a case has spent when it ends for the first time."""
-        ticket = self._tickets.pop(handle, None) or self._pacer.ticket(self.index_of(model))
-        self._pacer.settle(ticket, spent, may_go_on)
+    def ended(
+        self, handle: str, model: str, spent: float, earlier: float | None, may_go_on: bool = False
+    ) -> None:
+        """Record what a case has spent in all.
 
-    def reopened(self, model: str, spent: float) -> None:
+        Parameters
+        ----------
+        handle, model : str
+            The case, and the digest of its model.
+        spent : float
+        earlier : float or None
+            What it had spent when it ended before, so that only the difference counts.
+        may_go_on : bool
+            Whether it buys more if it is sent again.
+        """
+        with self._lock:
+            counted = self._spent.pop(handle, earlier)
+            self._spent[handle] = spent
+            _bound(self._spent)
+            ticket = self._tickets.pop(handle, None)
+        if counted is not None:
+            self._pacer.correct(spent - counted)
+        else:
+            ticket = ticket or self._pacer.ticket(self.index_of(model))
+            self._pacer.settle(ticket, spent, may_go_on)
+
+    def reopened(self, handle: str, model: str, spent: float) -> None:
         """Record that a case which had ended goes on: it counts as expected again."""
-        self._pacer.reopen(self.index_of(model), spent)
-
-    def correct(self, amount: float) -> None:
-        """Record that an ended case has cost so much more, or less, after all."""
-        self._pacer.correct(amount)
+        with self._lock:
+            counted = self._spent.pop(handle, spent)
+        self._pacer.reopen(self.index_of(model), counted)
 
     def metrics(self) -> dict[str, Any]:
         """Return what was spent against what was promised; see `Pacer.metrics`."""
@@ -219,6 +252,12 @@ class Pacing:
             raise LedgerError(f"{ledger!r}: the state of the pacer could not be written")
 
 
+def _bound(cases: OrderedDict[str, Any]) -> None:
+    """Forget the oldest case if there are too many."""
+    if len(cases) > MAX_CASES:
+        cases.popitem(last=False)
+
+
 def _largest_bill(predictor: Predictor, catalog: Catalog) -> float:
     """Return what a case may cost at most: everything that the model may ask for, at its source."""
     reads = set(np.flatnonzero(predictor.reads).tolist())
@@ -232,5 +271,4 @@ def _largest_bill(predictor: Predictor, catalog: Catalog) -> float:
     }
     # Each group counts as often as it is sold: sources may charge it one by one.
     quotes = [quote for offer in offers.values() for quote in catalog.quote([offer], ())]
-    evaluation = prices.evaluation * predictor.model.most_evaluations
-    return fsum([*quotes, evaluation, catalog.bill(reads & schema.calls)])
+    return fsum([*quotes, catalog.bill(reads & schema.calls)])

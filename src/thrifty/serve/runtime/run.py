@@ -14,7 +14,16 @@ from typing import Any
 
 from thrifty.bundle.receipt import plain_value
 from thrifty.errors import DataError, LedgerError
-from thrifty.serve.ledger.records import CaseRecord, CaseRow, Ending, Entry, Grants, Header, Intent
+from thrifty.serve.ledger.records import (
+    CaseRecord,
+    CaseRow,
+    Ending,
+    Entry,
+    Grants,
+    Header,
+    Intent,
+    Settlement,
+)
 from thrifty.serve.runtime.account import by_source
 from thrifty.serve.runtime.case import Case
 from thrifty.serve.runtime.catalog import Offer
@@ -204,9 +213,11 @@ class CaseRun:
     def _give_back(self, asked: Future[Grants]) -> None:
         """Void the intents that were granted after nobody waited for them any more."""
         if not asked.cancelled() and asked.exception() is None:
-            owners = asked.result().mine
-            unsent = {item: Result("failed", "void") for item in owners}
-            self._ledger.settle(settlements(self._header.case, owners, unsent))
+            case, owners = self._header.case, asked.result().mine
+            # "unsent", not "failed": the next step may ask the source.
+            self._ledger.settle(
+                [Settlement(case, i, owner, "void", 0.0, "unsent") for i, owner in owners.items()]
+            )
 
     async def _until(self, work: asyncio.Future[Any], timeout: float = math.inf) -> None:
         """Wait for something, at most until the deadline; it goes on."""
@@ -264,8 +275,8 @@ class CaseRun:
         self.progress.results |= results
         self._ledger.settle(settlements(self._header.case, mine, results))
         if self._settled is not None and shared.pacing is not None:  # it came too late
-            spent = self.progress.account.spent(walk)
-            shared.pacing.correct(spent - self._settled)
+            spent, model = self.progress.account.spent(walk), self._header.model
+            shared.pacing.ended(self.handle, model, spent, self._settled)
             self._settled = spent
 
     async def _wait_for(self, offer: Offer, entry: Entry) -> None:
@@ -318,12 +329,10 @@ class CaseRun:
         pacing = self._shared.pacing
         if pacing is None:
             return
-        earlier = None if self._row is None else self._row.ending
-        if earlier is None:
-            may_go_on = ending.stopped == "deadline"  # sent again, it buys what it lacks
-            pacing.ended(self.handle, self._header.model, ending.spent, may_go_on)
-        else:
-            pacing.correct(ending.spent - earlier.spent)
+        before = None if self._row is None else self._row.ending
+        earlier = None if before is None else before.spent
+        may_go_on = ending.stopped == "deadline"  # sent again, it buys what it lacks
+        pacing.ended(self.handle, self._header.model, ending.spent, earlier, may_go_on)
         self._settled = ending.spent
         if pacing.is_due:
             self._shared.start(asyncio.to_thread(pacing.exchange))
@@ -335,7 +344,7 @@ class CaseRun:
         """
         row, pacing = self._row, self._shared.pacing
         if pacing is not None and row is not None and row.ending is not None:
-            pacing.reopened(self._header.model, row.ending.spent)
+            pacing.reopened(self.handle, self._header.model, row.ending.spent)
         if row is None or row.ending is not None or row.header != self._header:
             await asyncio.wrap_future(self._ledger.finish(self._header, None))
         return replace(self._receipt(), recorded=True)

@@ -15,7 +15,6 @@ Any other error that a source raises counts as `RefusedError`.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from typing import Any, Literal
 from thrifty.costs.money import as_float, price_fault
 from thrifty.errors import DataError, SourceError, raise_all
 from thrifty.serve.sources.rows import Feature
+from thrifty.untrusted import LARGEST, is_count, is_number, shown
 
 __all__ = [
     "AsyncSource",
@@ -39,6 +39,9 @@ __all__ = [
 ]
 
 Sold = Literal["each", "together"]
+# Timers of an event loop take no more: a century.
+MAX_SECONDS = 3e9
+MAX_COUNT = 10**9
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,8 @@ class Terms:
             problems.append("name: it is empty")
         if not self.features:
             problems.append("features: there are none")
+        problems += [f"features: {shown(feature)} is neither a name nor a position"
+                     for feature in self.features if type(feature) not in (str, int)]  # fmt: skip
         twice = sorted({str(f) for f in self.features if self.features.count(f) > 1})
         if twice:
             problems.append(f"features: {', '.join(twice)} named twice")
@@ -145,14 +150,16 @@ class Terms:
         if self.sold not in ("each", "together"):
             problems.append(f"sold: {self.sold!r} is not 'each' or 'together'")
         for name in ("timeout", "pause", "max_age", "rests"):
-            value = getattr(self, name)
-            if not _is_amount(value) or (name == "timeout" and value == 0):
+            value, most = getattr(self, name), LARGEST if name == "max_age" else MAX_SECONDS
+            if not is_number(value, 0, most) or (name == "timeout" and value == 0):
                 least = "above 0" if name == "timeout" else "of 0 or more"
-                problems.append(f"{name}: {value!r} is not a number {least}")
+                problems.append(f"{name}: {shown(value)} is not a number of seconds {least}")
         for name, least_count in (("retries", 0), ("at_once", 1), ("trips_after", 1)):
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least_count:
-                problems.append(f"{name}: {value!r} is not a whole number of {least_count} or more")
+            if not is_count(value, least_count, MAX_COUNT):
+                problems.append(
+                    f"{name}: {shown(value)} is not a whole number of {least_count} or more"
+                )
         return problems
 
 
@@ -242,8 +249,3 @@ class UnusableError(SourceError):
 
 class UnclearError(SourceError):
     """Nobody can tell whether the request was answered and charged: it counts as paid."""
-
-
-def _is_amount(value: object) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and math.isfinite(value) and value >= 0  # type: ignore[operator, arg-type]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from thrifty.errors import DataError
+from thrifty.untrusted import read_file
 
-__all__ = ["conceal", "expand"]
+__all__ = ["REFERENCE", "conceal", "expand"]
 
 REFERENCE = re.compile(r"\$\{([^}]*)\}")
+"""A reference to a secret in a text."""
+
 MAX_BYTES = 1 << 16
 
 
@@ -48,8 +50,10 @@ def expand(
         name = match[1]
         if name.startswith("file:"):
             try:
-                with Path(name.removeprefix("file:")).open(encoding="utf-8") as file:
-                    text = file.read(MAX_BYTES).rstrip("\r\n")
+                data = read_file(name.removeprefix("file:"), MAX_BYTES, DataError)
+                text = data.decode().rstrip("\r\n")
+            except DataError as error:
+                raise DataError(f"${{{name}}}: {error}") from None
             except (OSError, ValueError) as error:
                 raise DataError(f"${{{name}}}: cannot be read ({type(error).__name__})") from None
         elif name in found:

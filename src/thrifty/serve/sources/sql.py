@@ -79,7 +79,7 @@ class SqlSource(AsyncSource):
                 if isinstance(database, str)
                 else database
             )
-        except (sqlalchemy.exc.ArgumentError, ImportError) as error:
+        except (sqlalchemy.exc.ArgumentError, ImportError, ValueError) as error:
             kind = type(error).__name__
             raise DataError(
                 f"source {name!r}: the database cannot be used ({kind}); pass a URL such as "
