@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = ROOT / "benchmarks"
 # Packages that scripts may compare with; the tests need none of them.
-OPTIONAL = ("catboost", "lightgbm", "ortools", "xgboost")
+OPTIONAL = ("catboost", "fastapi", "lightgbm", "ortools", "xgboost")
 # All scripts are imported in one new process, because they set the number of threads, and because
 # one process has to import the library only once.
 IMPORT_ALL = f"""
