@@ -77,6 +77,16 @@ def test_below_the_top_rungs_trees_are_smaller(read_rows):
     assert BoostedTrees.suited_to(rows, is_top=True).max_leaves == 31
 
 
+def test_on_a_side_of_a_split_there_are_fewer_and_larger_steps(read_rows):
+    X, y = make_classes()
+    rows = read_rows("classification", X, y)
+    whole = BoostedTrees.suited_to(rows)
+    for side in rows.split(X[:, 0] <= 0, feature=0):
+        settings = BoostedTrees.suited_to(side)
+        assert settings.rounds == 0.75 * whole.rounds
+        assert settings.rounds * settings.learning_rate == whole.rounds * whole.learning_rate
+
+
 def test_a_ranking_of_few_rows_gets_small_trees(read_rows):
     X, y, qid = make_ranking()
     found = BoostedTrees.suited_to(read_rows("ranking", X, y, qid=qid))
