@@ -513,6 +513,17 @@ def test_nothing_is_bought_that_cannot_be_recorded_and_the_receipt_is_not_lost(c
     assert caught.value.receipt.spent == 6.0 and caught.value.receipt.answer == "ill"
 
 
+def test_a_purchase_that_was_assumed_before_it_settled_is_not_called_recorded(chain, ledger):
+    def act(query):
+        for entry in ledger.open_purchases():  # as another process does once the lease has expired
+            ledger.assume_paid(entry)
+        return dict.fromkeys(query.features, 1.0)
+
+    receipt = serve(Runtime(chain, [each("lab", *FEATURES, act=act)], ledger), Case("a"))
+    assert {charge.outcome for charge in receipt.charges} == {"delivered"}
+    assert not receipt.recorded
+
+
 def test_an_intent_that_is_granted_after_the_deadline_is_given_back(chain, ledger):
     hold, started = threading.Event(), threading.Event()
     ledger._writer.submit(lambda store: (started.set(), hold.wait()))

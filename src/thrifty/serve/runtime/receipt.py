@@ -66,7 +66,8 @@ class CaseReceipt(Receipt):
     seconds : float
         How long the case took.
     recorded : bool
-        Whether the ledger had the end of the case when the receipt was written.
+        Whether the ledger had the case and all its purchases as this receipt shows them when it was
+        written. False if a purchase was counted as abandoned before it could be settled.
     """
 
     spent: float = 0.0

@@ -67,6 +67,7 @@ class CaseRun:
         self._late = False
         self._row: CaseRow | None = None
         self._settled: float | None = None  # what the pacing knows to be spent, once it is over
+        self._settlements: list[Future[list[bool]]] = []
         self.progress: Progress
 
     @property
@@ -273,7 +274,9 @@ class CaseRun:
             self.progress.account.paid[offer.item] = result.paid
             shared.spent[source.terms.name] += result.paid
         self.progress.results |= results
-        self._ledger.settle(settlements(self._header.case, mine, results))
+        self._settlements.append(
+            self._ledger.settle(settlements(self._header.case, mine, results))
+        )
         if self._settled is not None and shared.pacing is not None:  # it came too late
             spent, model = self.progress.account.spent(walk), self._header.model
             shared.pacing.ended(self.handle, model, spent, self._settled)
@@ -319,10 +322,22 @@ class CaseRun:
             bought = {f: x for f, x in values.items() if f not in known}
             self._shared.shadow.submit(known, bought, standing.best, standing.bill)
         receipt = self._receipt()  # while it is written
-        await self._until(asyncio.wrap_future(written))
-        is_recorded = written.done() and written.exception() is None
+        is_recorded = await self._are_written([*self._settlements, written])
         seconds = time.monotonic() - self._started
         return replace(receipt, recorded=is_recorded, seconds=seconds)
+
+    async def _are_written(self, writes: Sequence[Future[Any]]) -> bool:
+        """Wait for some writes, at most until the deadline; return whether all of them hold.
+
+        A settlement does not hold if its purchase was assumed to be paid, or taken over by another
+        process, before it could be written.
+        """
+        waiting = [asyncio.wrap_future(write) for write in writes]
+        await self._until(asyncio.gather(*waiting, return_exceptions=True))
+        return all(
+            write.done() and write.exception() is None and all(write.result() or ())
+            for write in waiting
+        )
 
     def _settle(self, ending: Ending) -> None:
         """Tell the pacing what the case has spent, and let it write if it is time."""
@@ -347,7 +362,7 @@ class CaseRun:
             pacing.reopened(self.handle, self._header.model, row.ending.spent)
         if row is None or row.ending is not None or row.header != self._header:
             await asyncio.wrap_future(self._ledger.finish(self._header, None))
-        return replace(self._receipt(), recorded=True)
+        return replace(self._receipt(), recorded=await self._are_written(self._settlements))
 
     def _receipt(self) -> CaseReceipt:
         return self.progress.receipt(time.monotonic() - self._started)
