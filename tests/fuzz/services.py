@@ -235,7 +235,10 @@ APP = create_app(
 
 
 def read_request(path: Path) -> Any:
-    """Send a request to the app: it is answered, or refused by problem details and a status 4xx."""
+    """Send a request to the app: it is answered, or refused by problem details and a status 4xx.
+
+    A browser, which accepts HTML, may get a page instead.
+    """
     head, body = read_head(path)
     method, target = head.get("method"), head.get("path")
     target = target if isinstance(target, str) and target.isprintable() else "/v1/next"
@@ -261,13 +264,17 @@ def read_request(path: Path) -> Any:
     status, answered = sent[0]["status"], dict(sent[0]["headers"])
     text = b"".join(message.get("body", b"") for message in sent[1:])
     kind = answered.get(b"content-type", b"").decode()
-    require(status == 200 or 400 <= status < 500, f"request: status {status}: {text[:200]!r}")
-    if status == 200:
+    is_moved = status in (302, 303, 307) and answered[b"location"].startswith(b"/")
+    is_known = status == 200 or is_moved or 400 <= status < 500
+    require(is_known, f"request: status {status}: {text[:200]!r}")
+    if status < 400:
         if kind == "application/json":
             json.loads(text, parse_constant=_refuse)
         return text
-    require(kind == "application/problem+json", f"request: status {status} with {kind}")
-    if text:  # HEAD has none
+    is_page = kind.startswith("text/html") and b"text/html" in headers.get(b"accept", b"")
+    is_problem = kind == "application/problem+json"
+    require(is_page or is_problem, f"request: status {status} with {kind}")
+    if text and is_problem:  # HEAD has no text
         problem = json.loads(text, parse_constant=_refuse)
         require(problem["status"] == status and bool(problem["title"]), f"request: {problem}")
     raise ThriftyError(text.decode())

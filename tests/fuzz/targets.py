@@ -317,6 +317,7 @@ REQUESTS: list[tuple[dict[str, Any], Any]] = [
      {"id": "case-1", "known": {"size": 0.5}, "context": {"who": "ann"}, "subject": "ann",
       "cap": 20.0, "deadline": 5, "max_age": {"scan": 60}}),
     ({"method": "GET", "path": "/v1/model", "headers": {"accept": "text/html"}}, None),
+    ({"method": "GET", "path": "/", "headers": {"accept": "text/html"}}, None),
     ({"method": "GET", "path": "/openapi.json", "headers": {"cookie": "a=b"}}, None),
     ({"method": "GET", "path": "/metrics", "headers": {}}, None),
 ]  # fmt: skip

@@ -25,6 +25,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from thrifty.data import heart_files, heart_model
+from thrifty.files import write_whole
 from thrifty.web.bodies import respond
 
 __all__ = ["Demo", "demonstration", "read_patients", "vendors"]
@@ -106,7 +107,7 @@ def demonstration() -> Iterator[Demo]:
     with tempfile.TemporaryDirectory(prefix="thrifty-demo-") as name, config.bind_socket() as bound:
         url = f"http://127.0.0.1:{bound.getsockname()[1]}"
         folder = Path(name)
-        (folder / "sources.toml").write_text(SOURCES.format(url=url), encoding="utf-8")
+        write_whole(folder / "sources.toml", SOURCES.format(url=url).encode())
         with as_file(heart_model()) as shipped:
             shutil.copy(shipped, folder / "heart.thrifty")
         thread = threading.Thread(
