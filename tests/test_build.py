@@ -114,11 +114,14 @@ def test_without_a_compiler_the_message_says_what_to_install(tmp_path: Path) -> 
 # Writes to row 7 of an array of two.
 OUTSIDE = """
 import numpy as np
+from thrifty.kernels.growth import Blocks
 from thrifty.kernels.histogram import add_values
-rows, ends = np.array([7], dtype=np.uint32), np.array([0, 1])
+rows, zero, one = np.array([7], dtype=np.uint32), np.array([0]), np.array([1])
+partial = np.empty((0, 1, 1, 256), dtype=np.int64)
+blocks = Blocks(np.array([0, 1]), zero, zero, zero[None], one[None], rows, rows, partial)
 left = np.array([-1], dtype=np.int32)
 try:
-    add_values(rows, ends[:1], ends[1:], left, np.ones(1), np.zeros(2))
+    add_values(blocks, left, np.ones(1), np.zeros(2))
 except IndexError:
     print("stopped")
 """

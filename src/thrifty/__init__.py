@@ -10,7 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thrifty.bundle import OperatingPoints, Predictor, describe, load, load_points
+    from thrifty.bundle import (
+        OperatingPoints,
+        Predictor,
+        describe,
+        load,
+        load_points,
+        score_batches,
+        unpack_used,
+    )
     from thrifty.costs import Prices
     from thrifty.errors import (
         BudgetError,
@@ -142,9 +150,11 @@ __all__ = [
     "load",
     "load_points",
     "progress",
+    "score_batches",
     "short_circuit",
     "threads",
     "trace",
+    "unpack_used",
 ]
 
 # Where each public name lives; the block above says the same to type checkers.
@@ -207,9 +217,11 @@ _HOMES = {
     "load": "thrifty.bundle",
     "load_points": "thrifty.bundle",
     "progress": "thrifty.frontier",
+    "score_batches": "thrifty.bundle",
     "short_circuit": "thrifty.learn.short_circuit",
     "threads": "thrifty.kernels.threads",
     "trace": "thrifty.frontier",
+    "unpack_used": "thrifty.bundle",
 }
 
 

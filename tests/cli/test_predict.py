@@ -5,12 +5,18 @@ from __future__ import annotations
 import io
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, load, load_points
+from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, load, load_points, unpack_used
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thrifty.table_files.ROWS_PER_BATCH", 50)
 
 
 def test_predictions_are_those_of_the_model(run, model, frame) -> None:
@@ -72,11 +78,78 @@ def test_labels_that_are_not_text_are_matched(run, folder, labels) -> None:
     assert result.stdout.split() == ["prediction", "early", "late"]
 
 
-def test_an_unknown_category_is_a_warning(run, model, folder, frame) -> None:
-    frame.assign(sex="other").to_csv(folder / "new.csv", index=False)
-    result = run("predict", model, "new.csv")
+def test_an_unknown_category_is_one_warning(run, folder, frame, small_batches) -> None:
+    X = frame[["sex"]]
+    GreedyMiserClassifier(n_estimators=5).fit(X, X["sex"] == "male").save("m.thrifty")
+    X.assign(sex=[f"other {i}" for i in range(240)]).to_csv(folder / "new.csv", index=False)
+    result = run("predict", "m.thrifty", "new.csv")
     assert result.exit_code == 0
     assert result.stderr.count("Warning: categories never seen") == 1
+
+
+def test_the_number_of_batches_changes_nothing(run, model, folder, frame, monkeypatch) -> None:
+    frame.assign(customer=range(240)).to_parquet(folder / "new.parquet")
+    frame.assign(customer=range(240)).to_csv(folder / "new.csv", index=False)
+    options = ["--proba", "--bill", "--used", "--id", "customer"]
+    whole = run("predict", model, "new.csv", *options)
+    assert whole.exit_code == 0, whole.stderr
+    monkeypatch.setattr("thrifty.table_files.ROWS_PER_BATCH", 7)
+    for name in ("new.csv", "new.parquet"):
+        assert run("predict", model, name, *options).stdout == whole.stdout
+
+
+def test_parquet_is_written(run, model, folder, frame, small_batches) -> None:
+    ids = pd.array([None, *range(239)], dtype="Int64")
+    frame.assign(customer=ids).to_parquet(folder / "new.parquet")
+    result = run("predict", model, "new.parquet", "--id", "customer", "--used", "-o", "out.parquet")
+    assert result.exit_code == 0, result.stderr
+    found = pd.read_parquet(folder / "out.parquet", dtype_backend="pyarrow")
+    predictor = load(model)
+    assert found["customer"].dtype == "int64[pyarrow]"  # although one is missing
+    assert found["customer"].isna().tolist() == [True] + [False] * 239
+    assert found["prediction"].tolist() == predictor.predict(frame).tolist()
+    assert np.array_equal(unpack_used(found["used"], 4), predictor.used(frame))
+
+
+def test_a_bad_row_is_named_and_nothing_is_left(run, model, files, frame, small_batches) -> None:
+    frame["chol"] = frame["chol"].astype(str).mask(frame.index == 123, "abc")
+    frame.to_csv("new.csv", index=False)
+    before = files()
+    result = run("predict", model, "new.csv", "-o", "out.csv")
+    assert result.exit_code == 3
+    assert "new.csv: column 'chol' is numeric but holds 'abc' in row 123" in result.stderr
+    assert files() == before
+
+
+def test_a_damaged_table_leaves_nothing(run, model, files, frame, small_batches) -> None:
+    Path("new.csv").write_text(frame.to_csv(index=False) + '1,2,"3,4,5\n')
+    data = bytearray(frame.to_parquet())
+    data[4:2000] = bytes(1996)  # the data, not the footer
+    Path("new.parquet").write_bytes(data)
+    before = files()
+    for name in ("new.csv", "new.parquet"):
+        result = run("predict", model, name, "-o", "out.csv")
+        assert result.exit_code == 3, result.output
+        assert f"Error: {name}: not a" in result.stderr
+        assert files() == before
+
+
+def test_a_table_without_rows_is_refused(run, model, frame, files) -> None:
+    frame.iloc[:0].to_csv("new.csv", index=False)
+    frame.iloc[:0].to_parquet("new.parquet")
+    before = files()
+    for name in ("new.csv", "new.parquet"):
+        result = run("predict", model, name, "-o", "out.csv")
+        assert result.exit_code == 3 and "there are no rows" in result.stderr
+        assert files() == before
+
+
+def test_a_model_that_reads_nothing_predicts_every_row(run, folder, frame) -> None:
+    X = frame[["age"]]
+    GreedyMiserRegressor(n_estimators=1, penalty=1e9).fit(X, frame["fbs"]).save("m.thrifty")
+    frame[["chol"]].to_parquet("new.parquet")
+    result = run("predict", "m.thrifty", "new.parquet", "--json")
+    assert json.loads(result.stdout)["rows"] == 240
 
 
 def test_only_the_columns_that_the_model_reads_are_needed(run, model, folder, frame) -> None:

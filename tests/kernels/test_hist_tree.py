@@ -108,13 +108,22 @@ class Case:
         )
 
 
+def rows_of(grower, node):
+    """Return the rows of a node of the last tree, in order."""
+    blocks = grower._blocks
+    rows, base = np.asarray(blocks.rows), np.asarray(blocks.base)
+    ends = zip(np.asarray(blocks.first)[:, node], np.asarray(blocks.last)[:, node], strict=True)
+    return sorted(int(base[b] + row) for b, (i, j) in enumerate(ends) for row in rows[i:j])
+
+
 def tree_of(grower, target):
     """Grow a tree; return its nodes: rows, and of a split also left child, feature, bins left,
     whether missing values go left. Only bins that occur among the rows are listed.
     """
     growth, nodes = grower.grow(target), []
     for node in range(len(growth.left)):
-        rows = sorted(growth.rows[growth.first[node] : growth.last[node]].tolist())
+        rows = rows_of(grower, node)
+        assert len(rows) == growth.n_rows[node]
         if growth.left[node] < 0:
             nodes.append((rows,))
             continue
@@ -370,16 +379,64 @@ def test_a_table_without_gain_stays_one_leaf():
 
 def use_uncompiled_kernels(monkeypatch):
     """Make growers use the kernels as ordinary Python."""
-    for module in ("growth", "hist_tree", "histogram"):
+    for module in ("growth", "hist_tree", "histogram", "row_blocks"):
         for name in uncompiled(module).__all__:
             if hasattr(grower_module, name):
                 monkeypatch.setattr(grower_module, name, getattr(uncompiled(module), name))
 
 
+def bits_of(case, targets):
+    """Grow trees; return all that a model keeps of them, and what was bought."""
+    bought = case.bought()
+    grower = case.grower(bought)
+    found = []
+    for target in targets:
+        tree = grower.grow(target)
+        inner = tree.left >= 0
+        values, out = grower.values(target, np.abs(target) + 0.1, 0.5), np.zeros(case.rows)
+        grower.add(values, out)
+        arrays = (
+            tree.left, tree.n_rows, tree.feature[inner], tree.cut[inner],
+            tree.gain[inner, tree.feature[inner]], tree.goes_left[inner], values, out,
+        )  # fmt: skip
+        found += [array.tobytes() for array in arrays]
+    return [*found, bought.features.tobytes(), bought.paid.tobytes(), bought.group_paid.tobytes()]
+
+
+@pytest.mark.parametrize("block", [1, 5, 16])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("charge", ["model", "example"])
+def test_trees_do_not_depend_on_the_blocks(charge, weighted, block, monkeypatch):
+    for seed in range(24):
+        case = Case.draw(seed, charge=charge, groups=2, missing=0.15, categorical=seed % 3)
+        rng = np.random.default_rng(seed)
+        if weighted:
+            case = replace(case, weight=rng.uniform(0.5, 2.0, size=case.rows))
+        targets = [rng.normal(size=case.rows), 1e3 * case.target]
+        whole = bits_of(case, targets)
+        with monkeypatch.context() as patch:
+            patch.setattr(grower_module, "MAX_PACKED_ROWS", 0)
+            patch.setattr(grower_module, "BLOCK_ROWS", block)
+            assert bits_of(case, targets) == whole
+
+
+@pytest.mark.parametrize("charge", ["model", "example"])
+@pytest.mark.parametrize("seed", range(24))
+def test_the_tree_in_blocks_equals_brute_force(seed, charge, monkeypatch):
+    monkeypatch.setattr(grower_module, "MAX_PACKED_ROWS", 0)
+    monkeypatch.setattr(grower_module, "BLOCK_ROWS", 7)
+    assert_same_trees(Case.draw(seed, charge=charge, groups=2, missing=0.1, categorical=1))
+
+
+@pytest.mark.parametrize("block", [9, 1000])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("charge", ["model", "example"])
 @pytest.mark.parametrize("seed", range(6))
-def test_compiled_and_uncompiled_kernels_grow_the_same_trees(seed, charge, weighted, monkeypatch):
+def test_compiled_and_uncompiled_kernels_grow_the_same_trees(
+    seed, charge, weighted, block, monkeypatch
+):
+    monkeypatch.setattr(grower_module, "MAX_PACKED_ROWS", block)
+    monkeypatch.setattr(grower_module, "BLOCK_ROWS", block)
     case = Case.draw(seed, charge=charge, groups=2, missing=0.15, categorical=seed % 3)
     rng = np.random.default_rng(seed)
     if weighted:
@@ -392,13 +449,14 @@ def test_compiled_and_uncompiled_kernels_grow_the_same_trees(seed, charge, weigh
         trees = []
         for target in targets:
             grown = grower.grow(target)
-            parts = grown.left, grown.feature, grown.goes_left, grown.first, grown.last
+            parts = grown.left, grown.feature, grown.goes_left, grown.n_rows
             values = grower.values(target, np.abs(target) + 1.0 if weighted else None, 0.5)
             out = np.zeros(case.rows)
             grower.add(values, out)
             inner = grown.left >= 0
             trees.append([part[inner] for part in (*parts, grown.cut, grown.gain)])
-            trees.append([grown.left.copy(), grown.rows.copy(), grown.depth.copy(), values, out])
+            rows = [rows_of(grower, node) for node in range(len(grown.left))]
+            trees.append([grown.left.copy(), rows, grown.depth.copy(), values, out])
         return [trees, bought.features, bought.paid, bought.group_paid, grower.gains(targets[0])]
 
     compiled = grow_all()

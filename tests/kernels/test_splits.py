@@ -15,7 +15,7 @@ from thrifty.kernels.splits import COUNT_BITS, best_cut, best_subset
 
 def count_one(bins, rows, quanta, hist):
     """Add all rows to the histogram of the only feature."""
-    add_rows(bins, rows, quanta, 0, len(rows), np.arange(1), 0, 1, np.array([255]), hist, 0)
+    add_rows(bins, rows, quanta, 0, len(rows), np.arange(1), 0, 1, hist, 0)
 
 
 def histogram(bins, target):

@@ -17,6 +17,10 @@ def test_without_sources_there_are_no_cases(client):
     assert "/v1/cases" not in client.get("/openapi.json").json()["paths"]
 
 
+def test_without_cases_the_first_page_describes_the_api(client):
+    assert client.get("/").url.path == "/docs"
+
+
 def test_it_is_alive_and_ready(client):
     assert [client.get(path).text for path in ("/healthz", "/readyz")] == ["ok\n", "ok\n"]
 

@@ -16,7 +16,7 @@ TOKEN = "a-token-of-the-tests"
 def test_every_route_is_described(client):
     described = set(client.get("/openapi.json").json()["paths"])
     routes = {route.path for route in client.app._app.routes if isinstance(route, Route)}
-    assert routes - described == {"/openapi.json", "/docs", "/static/page.css"}
+    assert routes - described == {"/", "/openapi.json", "/docs", "/static/page.css"}
 
 
 def test_every_reference_leads_somewhere(client):

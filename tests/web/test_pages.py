@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
 
 from thrifty.bundle import OperatingPoints
 from thrifty.model import Forest
-from thrifty.serve import FunctionSource, HttpSource, Pacing, ReplaySource, UnclearError
+from thrifty.serve import Cases, FunctionSource, HttpSource, Pacing, ReplaySource, UnclearError
 from thrifty.web.render import EMPTY
 
 AGE = "<b>age</b>"
@@ -423,3 +424,30 @@ def test_a_source_that_fails_is_on_the_receipt(browse, hostile):
     text = text_of(client.get(f"{page.url.path}/receipt"))
     assert "unclear: counts as paid, source bureau EUR 1.00" in text
     assert "with what failed, came late or was not used" in text
+
+
+def test_a_case_whose_sources_are_being_asked_can_go_on(client, monkeypatch):
+    page = start(client)
+    get = Cases.get
+
+    async def get_waiting(self, handle):
+        return replace(await get(self, handle), asks=())
+
+    monkeypatch.setattr(Cases, "get", get_waiting)
+    waiting = client.get(page.url.path)
+    assert heading(waiting) == "Waiting for sources" and ">Go on</button>" in waiting.text
+    assert press(client, waiting, "answer").status_code == 200
+
+
+def test_a_case_that_was_stopped_by_its_deadline_can_go_on(client, monkeypatch):
+    page = press(client, start(client), "stop")
+    get = Cases.get
+
+    async def get_late(self, handle):
+        state = await get(self, handle)
+        late = replace(state.receipt, stopped="deadline", reason="deadline reached")
+        return replace(state, receipt=late)
+
+    monkeypatch.setattr(Cases, "get", get_late)
+    page = client.get(page.url.path)
+    assert "Deadline reached." in text_of(page) and ">Go on</button>" in page.text

@@ -27,6 +27,7 @@ __all__ = [
     "FINITE",
     "MAX_CATEGORIES",
     "NO_VALUES",
+    "CellError",
     "Column",
     "Label",
     "check_exact",
@@ -39,6 +40,7 @@ __all__ = [
     "join_rare",
     "learn_categories",
     "read_column",
+    "shortened",
     "to_codes",
     "to_number",
     "to_numbers",
@@ -49,6 +51,8 @@ Label = str | int | float | bool
 
 # Codes 0..254 and "missing" are the 256 values of a byte, into which tree growing bins a column.
 MAX_CATEGORIES = 255
+# Unknown categories of one column that a warning lists before "and 12 more".
+MAX_LISTED = 5
 
 NUMBER_TYPES = (int, float, np.integer, np.floating, np.bool_, Decimal)
 DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
@@ -103,6 +107,32 @@ class Column:
     other: Label | None = None
     is_call: bool = field(default=False, repr=False)
     position: int | None = field(default=None, repr=False, compare=False)
+
+
+class CellError(DataError):
+    """A value that cannot be encoded, and its row.
+
+    Parameters
+    ----------
+    before : str
+        What the column does with the value, such as "holds".
+    cells : sequence of n values
+    row : int
+        Row of the value in `cells`.
+    after : str
+        What is wrong with it, and the remedy.
+    """
+
+    def __init__(
+        self, before: str, cells: Sequence[Any] | NDArray[Any], row: int, after: str
+    ) -> None:
+        self.parts = (f"{before} {_shown(cells[row])}", row, after)
+        super().__init__(self.message(0))
+
+    def message(self, first_row: int) -> str:
+        """Return the message for cells of which the first is in row `first_row` of the table."""
+        before, row, after = self.parts
+        return f"{before} in row {first_row + row}{after}"
 
 
 def is_missing(value: Any) -> bool:
@@ -255,7 +285,7 @@ def to_numbers(cells: NDArray[Any]) -> NDArray[Any]:
         return cells
     first_rows = _first_rows(cells)
     if "text" in first_rows:
-        raise DataError(f"is numeric but holds {_cell_at(first_rows['text'], cells)}; {TO_NUMBERS}")
+        raise CellError("is numeric but holds", cells, first_rows["text"], f"; {TO_NUMBERS}")
     return np.array([to_number(cell) for cell in cells], dtype=np.float64)
 
 
@@ -282,7 +312,7 @@ def check_finite(numbers: NDArray[Any]) -> NDArray[Any]:
     """Return the numbers unchanged; raise a DataError if one of them is infinite."""
     infinite = np.isinf(numbers)
     if infinite.any():
-        raise DataError(f"holds {_cell_at(int(infinite.argmax()), numbers)}; {FINITE}")
+        raise CellError("holds", numbers, int(infinite.argmax()), f"; {FINITE}")
     return numbers
 
 
@@ -341,8 +371,7 @@ def to_codes(
     try:
         found.extend(map(code.get, values))
     except TypeError:  # a value that cannot be hashed; those before it have been looked up
-        shown = _cell_at(len(found), values)
-        raise DataError(f"holds {shown}, which is not a category") from None
+        raise CellError("holds", values, len(found), ", which is not a category") from None
     unknown: dict[Any, None] = {}
     if None in found and other is not None:
         pairs = zip(values, found, strict=True)
@@ -373,7 +402,7 @@ def _first_rows(cells: NDArray[Any]) -> dict[str, int]:
     if "date" in first:
         raise DataError(DATES)
     if "other" in first:
-        raise DataError(f"holds {_cell_at(first['other'], cells)}, neither number nor text")
+        raise CellError("holds", cells, first["other"], ", neither number nor text")
     return first
 
 
@@ -407,17 +436,34 @@ def _is_number(text: str) -> bool:
 
 def _cell_at(row: int, cells: Sequence[Any] | NDArray[Any]) -> str:
     """Return how a message refers to a cell: its value and its row."""
-    value = cells[row]
-    shown = reprlib.repr(value.item() if isinstance(value, np.generic) else value)
-    return f"{shown} in row {row}"
+    return f"{_shown(cells[row])} in row {row}"
 
 
-def each_column(names: Iterable[str | int], act: Callable[[int], Any]) -> list[Any]:
-    """Return `act(j)` for every column; raise the problems of all columns together."""
+def _shown(value: Any) -> str:
+    """Return a value as messages show it."""
+    return reprlib.repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def shortened(values: Sequence[Any]) -> str:
+    """Return the first few of some values as messages show them, and how many others there are."""
+    listed = ", ".join(reprlib.repr(value) for value in values[:MAX_LISTED])
+    rest = len(values) - MAX_LISTED
+    return f"{listed} and {rest} more" if rest > 0 else listed
+
+
+def each_column(
+    names: Iterable[str | int], act: Callable[[int], Any], first_row: int = 0
+) -> list[Any]:
+    """Return `act(j)` for every column; raise the problems of all columns together.
+
+    Messages count rows from `first_row`, the row of the table in which the columns begin.
+    """
     results, problems = [], []
     for j, name in enumerate(names):
         try:
             results.append(act(j))
+        except CellError as error:
+            problems.append(f"column {name!r} {error.message(first_row)}")
         except DataError as error:
             problems.append(f"column {name!r} {error}")
     raise_all(DataError, "table", problems)

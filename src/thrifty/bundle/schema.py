@@ -34,6 +34,7 @@ from thrifty.bundle.columns import (
     join_rare,
     learn_categories,
     read_column,
+    shortened,
     to_codes,
     to_number,
     to_numbers,
@@ -44,8 +45,6 @@ from thrifty.untrusted import is_list, is_number, is_text, shown
 
 __all__ = ["Schema"]
 
-# Unknown categories of one column that a warning lists before "and 12 more".
-MAX_LISTED = 5
 # A column whose rare categories cover more than this share of the rows may be an identifier.
 LARGE_SHARE = 0.5
 
@@ -176,7 +175,13 @@ class Schema:
         """Rearrange an array (..., d) of the columns of the schema as in the training table."""
         return values if self.is_in_table_order else values[..., self.table_order]
 
-    def encode(self, table: Any, reads: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+    def encode(
+        self,
+        table: Any,
+        reads: NDArray[np.bool_] | None = None,
+        first_row: int = 0,
+        unknown: Unknown | None = None,
+    ) -> NDArray[Any]:
         """Encode a table as floats, one C-ordered row per example.
 
         If both tables have names, the columns may be in any order and extra ones are ignored. A
@@ -189,6 +194,10 @@ class Schema:
         table : pandas or polars DataFrame, mapping of columns, array or nested list
         reads : bool array of shape (d,), optional
             Columns that are read; a table with names may lack the others. By default all are.
+        first_row : int
+            From where messages count rows, if the table is a part of a longer one.
+        unknown : dict, optional
+            Gets the categories that training never saw, by column, instead of a warning.
 
         Returns
         -------
@@ -210,10 +219,10 @@ class Schema:
             block = read.block if in_order else read.block[:, np.argsort(self.table_order)]
             X = np.ascontiguousarray(block, dtype=dtype)
             if np.isinf(X).any():
-                each_column(self.names, lambda j: check_finite(X[:, j]))
+                each_column(self.names, lambda j: check_finite(X[:, j]), first_row)
             return X
         given: dict[Any, Any] = dict(zip(names or expected, read.columns, strict=True))
-        unknown: Unknown = {}
+        found: Unknown = {} if unknown is None else unknown
 
         def encode_column(j: int) -> NDArray[Any]:
             name = self.names[j]
@@ -222,18 +231,19 @@ class Schema:
                 return np.full(read.rows, np.nan)
             if name not in given:
                 raise DataError(f"is missing from the table{did_you_mean(name, given)}")
-            return self._encode_column(j, given[name], unknown)
+            return self._encode_column(j, given[name], found)
 
         try:
-            X = stack(each_column(self.names, encode_column), read.rows)
+            X = stack(each_column(self.names, encode_column, first_row), read.rows)
             failed = bool(np.isinf(X).any())
         except DataError:
             failed = True
         if failed:
             # Slow: look for infinite values in each column as well, and report everything.
-            columns = each_column(self.names, lambda j: check_finite(encode_column(j)))
-            X = stack(columns, read.rows)
-        self._warn(unknown)
+            finite = each_column(self.names, lambda j: check_finite(encode_column(j)), first_row)
+            X = stack(finite, read.rows)
+        if unknown is None:
+            self.warn_of(found)
         return X
 
     def present_in(self, X: NDArray[Any]) -> Schema:
@@ -331,7 +341,7 @@ class Schema:
             return new_code[codes]
 
         out = stack(each_column(self.names, recode_column), len(X))
-        self._warn(unknown)
+        self.warn_of(unknown)
         return out
 
     def encode_value(self, index: int, value: Any) -> float:
@@ -369,7 +379,7 @@ class Schema:
             except DataError as error:
                 problems.append(f"{feature!r} {error}")
         raise_all(DataError, "values", problems)
-        self._warn(unknown)
+        self.warn_of(unknown)
         return encoded
 
     def index(self, feature: str | int) -> int:
@@ -468,7 +478,7 @@ class Schema:
         other = self.columns[j].other
         encoded, lost = to_codes(cells, code, None if other is None else code[other])
         if lost:
-            unknown[j] = lost
+            unknown.setdefault(j, lost)
         return encoded
 
     def _no_feature(self, feature: Any) -> str:
@@ -477,16 +487,11 @@ class Schema:
         last = len(self) - 1
         return f"there is no feature {feature!r}; features are numbered from 0 to {last}"
 
-    def _warn(self, unknown: Unknown) -> None:
+    def warn_of(self, unknown: Unknown) -> None:
         """Warn the caller of the calling method of unknown categories, if there are any."""
         if unknown:
-            found = []
-            for j, values in unknown.items():
-                listed = ", ".join(reprlib.repr(value) for value in values[:MAX_LISTED])
-                rest = len(values) - MAX_LISTED
-                more = f" and {rest} more" if rest > 0 else ""
-                found.append(f"{self.names[j]!r}: {listed}{more}")
-            message = f"categories never seen in training count as missing ({'; '.join(found)})"
+            found = "; ".join(f"{self.names[j]!r}: {shortened(v)}" for j, v in unknown.items())
+            message = f"categories never seen in training count as missing ({found})"
             warnings.warn(message, UserWarning, stacklevel=3)
 
 

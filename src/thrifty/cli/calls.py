@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from thrifty.errors import DataError
 if TYPE_CHECKING:
     from thrifty.bundle import Predictor
 
-__all__ = ["CALL", "complete_table", "connect_model", "load_expensive"]
+__all__ = ["CALL", "complete_table", "connect_for", "connect_model", "load_expensive"]
 
 CALL = click.option(
     "--call", metavar="URL|FILE",
@@ -53,8 +54,20 @@ def connect_model(predictor: Predictor, call: str | None) -> Predictor:
 def complete_table(predictor: Predictor, call: str | None, table: Any) -> Any:
     """Return a table with the results of all calls that its rows need.
 
-    Those that it has already are used as they are, and nothing is sent. Rows go only to a server
-    that the user names: a model file may come from anyone.
+    Raises
+    ------
+    DataError
+        If there are neither results nor a model to call; the message says what to do.
+    """
+    caller = connect_for(predictor, call, table.columns).caller
+    return table if caller is None else caller.complete(table)
+
+
+def connect_for(predictor: Predictor, call: str | None, columns: Iterable[Any]) -> Predictor:
+    """Return the predictor as a table with these columns needs it: with its calls, or without.
+
+    Results that the table has already are used as they are, and nothing is sent. Rows go only to a
+    server that the user names: a model file may come from anyone.
 
     Raises
     ------
@@ -63,18 +76,18 @@ def complete_table(predictor: Predictor, call: str | None, table: Any) -> Any:
     """
     from thrifty.serve.calls import result_columns, stored_url
 
-    columns = result_columns(predictor)
-    if set(columns) <= set(table.columns):
+    results = result_columns(predictor)
+    if set(results) <= set(columns):
         if call is not None:
             raise click.UsageError("--call: no row of this table needs a call; omit it.")
-        return table
-    caller = connect_model(predictor, call).caller
-    if caller is None:
+        return predictor
+    connected = connect_model(predictor, call)
+    if connected.caller is None:
         url = stored_url(predictor)
         raise DataError(
             "this gate sends some rows to an expensive model that is not in its file. Say which "
             f"server to call, --call {url or 'URL'}{', as in training' if url else ''}; or which "
             "model file, --call FILE; or add its class probabilities to the table, as the columns "
-            f"{', '.join(map(repr, columns))}"
+            f"{', '.join(map(repr, results))}"
         )
-    return caller.complete(table)
+    return connected

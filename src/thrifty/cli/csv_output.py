@@ -33,15 +33,18 @@ def to_safe_csv(frame: DataFrame) -> str:
     return "".join(safe_csv_parts(frame))
 
 
-def safe_csv_parts(frame: DataFrame) -> Iterator[str]:
-    """Yield the text of `to_safe_csv` in parts, so that a long table needs little memory."""
+def safe_csv_parts(frame: DataFrame, header: bool = True) -> Iterator[str]:
+    """Yield the text of `to_safe_csv` in parts, so that a long table needs little memory.
+
+    Without `header`, the names of the columns are left out: the frame continues another one.
+    """
     for start in range(0, max(len(frame), 1), PART_ROWS):
         safe = frame.iloc[start : start + PART_ROWS].copy()
         for name in safe.columns:
             if safe[name].dtype.kind not in "biuf":
                 safe[name] = safe[name].map(_safe_cell)
         safe.columns = [_safe_cell(name) for name in safe.columns]
-        yield str(safe.to_csv(index=False, header=start == 0))
+        yield str(safe.to_csv(index=False, header=header and start == 0))
 
 
 def _safe_cell(cell: Any) -> Any:

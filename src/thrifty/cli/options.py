@@ -361,7 +361,8 @@ def check_prices_and_columns(
     DataError
         With all problems of both.
     """
-    from thrifty.cli.tables import check_columns, likely_features, read_columns
+    from thrifty.cli.tables import check_columns, likely_features
+    from thrifty.table_files import read_columns
 
     errors: list[DataError] = []
     read, features = None, None

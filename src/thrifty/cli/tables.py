@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from thrifty.cli.calls import complete_table
-from thrifty.csv_files import find_format, read_header
+from thrifty.csv_files import find_format
 from thrifty.errors import DataError, did_you_mean, raise_all
+from thrifty.table_files import CSV_SUFFIXES, UNNAMED, naming_csv, naming_parquet, open_csv
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,46 +28,14 @@ __all__ = [
     "TrainingTable",
     "check_columns",
     "likely_features",
-    "read_columns",
+    "match_labels",
     "read_feature_table",
     "read_groups",
-    "read_ids",
     "read_labeled_rows",
     "read_table",
     "read_training_table",
     "read_weights",
 ]
-
-T = TypeVar("T")
-
-CSV_SUFFIXES = (".csv", ".tsv")
-PARQUET_SUFFIXES = (".parquet", ".pq")
-# The name that pandas gives to a column without one, with its position.
-UNNAMED = "Unnamed: "
-
-
-def read_columns(path: Path) -> list[str]:
-    """Read the names of the columns without the rows, which takes no time.
-
-    A column without a name gets the name that it would have in the table.
-
-    Raises
-    ------
-    DataError
-        If the file is not a table.
-    """
-    if path.suffix.lower() in CSV_SUFFIXES:
-        header = read_header(path, find_format(path))
-        return [name or f"{UNNAMED}{i}" for i, name in enumerate(header)]
-
-    def names(path: Path) -> list[str]:
-        from pyarrow.parquet import read_schema
-
-        schema = read_schema(path)
-        index = (schema.pandas_metadata or {}).get("index_columns", [])
-        return [name for name in schema.names if name not in index]
-
-    return _read_parquet(path, names)
 
 
 def check_columns(path: Path, columns: Sequence[str], named: Sequence[str]) -> None:
@@ -197,26 +165,19 @@ def read_feature_table(schema: Schema, path: Path, text_columns: Iterable[str] =
     """Read a table to predict; categorical columns get the labels that they had in training."""
     categorical = {c.name: c.categories for c in schema.columns if c.categories is not None}
     frame = read_table(path, text_columns=[*map(str, categorical), *text_columns])
-    for name, labels in categorical.items():
-        if name in frame.columns and not all(isinstance(label, str) for label in labels):
-            cells = frame[name].map(lambda cell, of=labels: _label(of, cell), na_action="ignore")
-            frame[name] = cells.astype(object)
+    match_labels(schema, frame)
     return frame
 
 
-def read_ids(frame: DataFrame, name: str, path: Path) -> list[Any]:
-    """Return the column that identifies the rows, as values that JSON can hold.
-
-    Raises
-    ------
-    DataError
-        If there is no such column.
-    """
-    if name not in frame.columns:
-        raise DataError(f"{path}: {_no_column(name, frame.columns)}")
-    cells = frame[name].astype(object).where(frame[name].notna(), None).tolist()
-    plain = (str, int, float, type(None))
-    return [cell if isinstance(cell, plain) else str(cell) for cell in cells]
+def match_labels(schema: Schema, frame: DataFrame) -> None:
+    """Replace the text of categorical columns by the labels that they had in training."""
+    for column in schema.columns:
+        name, labels = column.name, column.categories
+        if name not in frame.columns or labels is None:
+            continue
+        if not all(isinstance(label, str) for label in labels):
+            cells = frame[name].map(lambda cell, of=labels: _label(of, cell), na_action="ignore")
+            frame[name] = cells.astype(object)
 
 
 def read_labeled_rows(
@@ -285,60 +246,16 @@ def read_table(path: Path, text_columns: Iterable[str] = ()) -> DataFrame:
         If the file is not a table; the message says what to do.
     """
     if path.suffix.lower() in CSV_SUFFIXES:
-        return _read_csv(path, text_columns)
-
-    def whole(path: Path) -> DataFrame:
+        csv_format = find_format(path)
+        if str(csv_format):
+            click.echo(f"{path}: {csv_format}", err=True)
+        with naming_csv(path):
+            frame: DataFrame = open_csv(path, csv_format, text_columns)
+        return frame
+    with naming_parquet(path):
         import pandas as pd
 
         return pd.read_parquet(path)
-
-    return _read_parquet(path, whole)
-
-
-def _read_parquet(path: Path, read: Callable[[Path], T]) -> T:
-    """Read from a Parquet file; DataError if it is none, or cannot be read here."""
-    if path.suffix.lower() not in PARQUET_SUFFIXES:
-        raise DataError(f"{path}: a table is a .csv, a .tsv or a .parquet file")
-    try:
-        from pyarrow import ArrowException
-    except ImportError:
-        raise DataError(
-            f"{path}: Parquet needs pyarrow: pip install 'thrifty[parquet]', or use a CSV file"
-        ) from None
-    try:
-        return read(path)
-    except ArrowException as error:
-        raise DataError(f"{path}: not a Parquet file: {error}") from error
-
-
-def _read_csv(path: Path, text_columns: Iterable[str]) -> DataFrame:
-    """Read a CSV file whose first line names the columns, each name once."""
-    import pandas as pd
-    from pandas.errors import ParserError, ParserWarning
-
-    csv_format = find_format(path)
-    if str(csv_format):
-        click.echo(f"{path}: {csv_format}", err=True)
-    try:
-        header = read_header(path, csv_format)
-        # Checked here, since pandas would rename the second one.
-        twice = [name for name, count in Counter(header).items() if count > 1 and name]
-        problems = [f"more than one column is named {name!r}" for name in twice]
-        raise_all(DataError, str(path), problems)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", ParserWarning)  # more cells than the header has
-            frame: DataFrame = pd.read_csv(
-                path,
-                sep=csv_format.separator,
-                decimal=csv_format.decimal,
-                encoding=csv_format.encoding,
-                index_col=False,
-                low_memory=False,
-                dtype={name: str for name in text_columns if name in header},
-            )
-    except (ParserError, ParserWarning, csv.Error) as error:
-        raise DataError(f"{path}: not a table: {str(error).strip()}") from error
-    return frame
 
 
 def _column_problems(columns: Sequence[str], named: Sequence[str]) -> list[str]:

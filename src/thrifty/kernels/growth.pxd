@@ -1,7 +1,17 @@
 cdef class Table:
-    cdef const unsigned char[:, ::1] bins
+    cdef const unsigned char[:, :, ::1] bins
     cdef const unsigned char[::1] categorical
     cdef const long long[::1] width
+
+cdef class Blocks:
+    cdef const long long[::1] begin
+    cdef const long long[::1] part
+    cdef readonly const long long[::1] base
+    cdef readonly long long[:, ::1] first
+    cdef readonly long long[:, ::1] last
+    cdef readonly unsigned int[::1] rows
+    cdef unsigned int[::1] spare
+    cdef long long[:, :, :, ::1] partial
 
 cdef class Targets:
     cdef const long long[:, ::1] quanta
@@ -15,10 +25,7 @@ cdef class Tree:
     cdef int[::1] cut
     cdef unsigned char[:, ::1] goes_left
     cdef int[::1] depth
-    cdef long long[::1] first
-    cdef long long[::1] last
-    cdef unsigned int[::1] rows
-    cdef unsigned int[::1] spare
+    cdef long long[::1] count
     cdef int[::1] slot
     cdef readonly Py_ssize_t nodes
     cdef Py_ssize_t slots
@@ -47,6 +54,7 @@ cdef class Prices:
 
 cdef class Growth:
     cdef Table table
+    cdef Blocks blocks
     cdef Targets targets
     cdef Tree tree
     cdef Candidates candidates

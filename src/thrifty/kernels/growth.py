@@ -1,13 +1,14 @@
 """The records of a tree that `hist_tree` grows: table, targets, tree, candidates, prices.
 
-The types of the fields are in growth.pxd.
+The rows lie in blocks. A block is counted and divided on its own; what is decided from the sums of
+all blocks, tree, candidates and prices, has no rows. The types of the fields are in growth.pxd.
 """
 
 from __future__ import annotations
 
 import cython
 
-__all__ = ["Candidates", "Growth", "Prices", "Table", "Targets", "Tree"]
+__all__ = ["Blocks", "Candidates", "Growth", "Prices", "Table", "Targets", "Tree"]
 
 
 @cython.cclass
@@ -16,8 +17,8 @@ class Table:
 
     Attributes
     ----------
-    bins : uint8 array (d, n)
-        Bin of each value, by feature.
+    bins : uint8 array (parts, d, size)
+        Bin of each value, by feature; each part holds `size` rows, the last one perhaps fewer.
     categorical : uint8 array (d,)
         1 where a bin is a category.
     width : int64 array (d,)
@@ -26,6 +27,34 @@ class Table:
 
     def __init__(self, bins, categorical, width):
         self.bins, self.categorical, self.width = bins, categorical, width
+
+
+@cython.cclass
+class Blocks:
+    """The rows of a growing tree, in blocks; the rows of a block lie in one part of the table.
+
+    Attributes
+    ----------
+    begin : int64 array (blocks + 1,)
+        Block b holds the rows from begin[b] up to begin[b + 1].
+    part : int64 array (blocks,)
+        Part of the table in which the rows of each block lie.
+    base : int64 array (blocks,)
+        Number of rows in the parts before that one.
+    first, last : int64 arrays (blocks, room)
+        The rows of a node in a block are rows[first:last].
+    rows : uint32 array (n,)
+        Places in their part of all rows, those of a block and node side by side, in order.
+    spare : uint32 array (longest block + 1,)
+        Room to divide the rows of a node in a block.
+    partial : int64 array (1, 1, d, 256)
+        Histogram of one block, if it is not that of all rows; else empty.
+    """
+
+    def __init__(self, begin, part, base, first, last, rows, spare, partial):
+        self.begin, self.part, self.base = begin, part, base
+        self.first, self.last, self.rows = first, last, rows
+        self.spare, self.partial = spare, partial
 
 
 @cython.cclass
@@ -39,7 +68,7 @@ class Targets:
     target_unit, weight_unit : float
         What one quantum of target, and of weight, is worth.
     ordered : int64 array (planes, n)
-        The quanta in the order of `Tree.rows`; valid only for nodes that are about to be counted.
+        The quanta in the order of `Blocks.rows`; valid only for nodes that are about to be counted.
     """
 
     def __init__(self, quanta, units, ordered):
@@ -63,12 +92,8 @@ class Tree:
         1 for the bins that go left.
     depth : int32 array (room,)
         Number of splits above the node.
-    first, last : int64 arrays (room,)
-        The rows of a node are rows[first:last].
-    rows : uint32 array (n,)
-        Numbers of all rows, those of a node side by side.
-    spare : uint32 array (n + 1,)
-        Room to divide the rows of a node.
+    count : int64 array (room,)
+        Number of rows of each node.
     slot : int32 array (room,)
         Histogram that an open leaf owns; -1 for a node that can no longer be split.
     nodes : int
@@ -77,10 +102,9 @@ class Tree:
         Number of histograms in use.
     """
 
-    def __init__(self, left, feature, cut, goes_left, depth, first, last, rows, spare, slot):
+    def __init__(self, left, feature, cut, goes_left, depth, count, slot):
         self.left, self.feature, self.cut, self.goes_left = left, feature, cut, goes_left
-        self.depth, self.first, self.last = depth, first, last
-        self.rows, self.spare, self.slot = rows, spare, slot
+        self.depth, self.count, self.slot = depth, count, slot
         self.nodes = self.slots = 0
 
 
@@ -157,6 +181,7 @@ class Growth:
     Attributes
     ----------
     table : Table
+    blocks : Blocks
     targets : Targets
     tree : Tree
     candidates : Candidates
@@ -169,7 +194,9 @@ class Growth:
         A split must gain more than this after its price.
     """
 
-    def __init__(self, table, targets, tree, candidates, prices, max_depth, lightest, floor):
-        self.table, self.targets, self.tree = table, targets, tree
+    def __init__(
+        self, table, blocks, targets, tree, candidates, prices, max_depth, lightest, floor
+    ):
+        self.table, self.blocks, self.targets, self.tree = table, blocks, targets, tree
         self.candidates, self.prices = candidates, prices
         self.max_depth, self.lightest, self.floor = max_depth, lightest, floor

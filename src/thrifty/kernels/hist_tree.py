@@ -5,6 +5,9 @@ minus the price that is still unpaid, and prices are looked up again after each 
 a feature or a group bought in one leaf is free in all others at once. Nodes are numbered in the
 order in which they are created, and siblings are neighbors.
 
+What is here decides: it knows sums, prices and the tree, but no rows. What runs over rows is in
+`row_blocks`.
+
 Prices are charged per model (`due`: one price per feature, paid by the first split) or per example
 (`own` and `shared`, per unit of weight of the rows that have not paid yet).
 """
@@ -13,10 +16,17 @@ from __future__ import annotations
 
 import cython
 from cython.cimports.thrifty.kernels.binning import MISSING
-from cython.cimports.thrifty.kernels.growth import Candidates, Growth, Prices, Targets, Tree
-from cython.cimports.thrifty.kernels.histogram import add_rows, subtract
+from cython.cimports.thrifty.kernels.growth import Candidates, Growth, Prices, Tree
+from cython.cimports.thrifty.kernels.histogram import subtract
+from cython.cimports.thrifty.kernels.row_blocks import (
+    collect,
+    count_rows,
+    divide_rows,
+    order_quanta,
+    start_rows,
+    weigh_unpaid,
+)
 from cython.cimports.thrifty.kernels.splits import (
-    COUNT_BITS,
     best_cut,
     best_subset,
     category_order,
@@ -29,30 +39,18 @@ __all__ = ["advance", "expand", "plant"]
 def plant(growth: Growth):
     """Make the root; its features are still to be expanded."""
     with cython.nogil:
-        make_root(growth, growth.tree, growth.targets, growth.prices)
+        make_root(growth, growth.tree, growth.prices)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def make_root(growth: Growth, tree: Tree, targets: Targets, prices: Prices) -> cython.void:
+def make_root(growth: Growth, tree: Tree, prices: Prices) -> cython.void:
     """All rows in one open leaf, with its sums and what its rows have not paid."""
-    n = tree.rows.shape[0]
-    for i in range(n):
-        tree.rows[i] = i
-    for plane in range(targets.quanta.shape[0]):
-        total: cython.longlong = 0
-        for i in range(n):
-            targets.ordered[plane, i] = targets.quanta[plane, i]
-            total += targets.quanta[plane, i]
-        growth.candidates.total[0, plane] = total
-    if targets.quanta.shape[0] == 1:
-        packed = growth.candidates.total[0, 0]
-        growth.candidates.total[0, 0] = packed >> COUNT_BITS
-        growth.candidates.total[0, 1] = packed & ((1 << COUNT_BITS) - 1)
+    start_rows(growth.blocks, growth.targets, growth.candidates)
     tree.nodes = tree.slots = 1
     tree.left[0], tree.depth[0], tree.slot[0] = -1, 0, 0
-    tree.first[0], tree.last[0] = 0, n
+    tree.count[0] = growth.blocks.rows.shape[0]
     if prices.by_row:
         for j in range(prices.owed.shape[0]):
             prices.unpaid[0, j] = prices.owed[j]
@@ -76,12 +74,30 @@ def expand_children(
 ) -> cython.void:
     """Count the smaller child, subtract for its sibling, and rate the splits of both."""
     if parent < 0:
-        count_node(growth, 0, first, last)
+        count_rows(
+            growth.table,
+            growth.blocks,
+            growth.targets,
+            growth.candidates,
+            0,
+            growth.tree.slot[0],
+            first,
+            last,
+        )
         rate(growth, growth.candidates, 0, first, last)
         return
     small = smaller_child(growth.tree, parent)
     large = 2 * growth.tree.left[parent] + 1 - small
-    count_node(growth, small, first, last)
+    count_rows(
+        growth.table,
+        growth.blocks,
+        growth.targets,
+        growth.candidates,
+        small,
+        growth.tree.slot[small],
+        first,
+        last,
+    )
     subtract(
         growth.candidates.hist, growth.tree.slot[small], growth.tree.slot[large],
         growth.candidates.features, first, last, growth.table.width,
@@ -93,30 +109,13 @@ def expand_children(
 
 
 @cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def count_node(
-    growth: Growth, node: cython.Py_ssize_t, first: cython.Py_ssize_t, last: cython.Py_ssize_t
-) -> cython.void:
-    """Histogram of the rows of `node`."""
-    add_rows(
-        growth.table.bins, growth.tree.rows, growth.targets.ordered,
-        growth.tree.first[node], growth.tree.last[node],
-        growth.candidates.features, first, last, growth.table.width,
-        growth.candidates.hist, growth.tree.slot[node],
-    )  # fmt: skip
-
-
-@cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
 def smaller_child(tree: Tree, parent: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """The child of `parent` with fewer rows, or the left one if they tie."""
     left = tree.left[parent]
-    rows_left = tree.last[left] - tree.first[left]
-    rows_right = tree.last[left + 1] - tree.first[left + 1]
-    return left if rows_left <= rows_right else left + 1
+    return left if tree.count[left] <= tree.count[left + 1] else left + 1
 
 
 @cython.cfunc
@@ -173,7 +172,7 @@ def advance_tree(growth: Growth, tree: Tree, inline_work: cython.longlong) -> cy
             small = smaller_child(tree, best.node)
             if growth.prices.by_row:
                 count_group_unpaid(growth, growth.prices, best.node, small)
-            if (tree.last[small] - tree.first[small]) * features > inline_work:
+            if tree.count[small] * features > inline_work:
                 return best.node
             expand_children(growth, best.node, 0, features)
     return -1
@@ -229,9 +228,11 @@ def pay(
     prices.bought[feature] = 1
     group = prices.group[feature]
     if prices.by_row:
-        prices.owed[feature] -= collect(growth, node, prices.paid, feature)
+        prices.owed[feature] -= collect(growth.blocks, growth.targets, node, prices.paid, feature)
         if group >= 0:
-            prices.group_owed[group] -= collect(growth, node, prices.group_paid, group)
+            prices.group_owed[group] -= collect(
+                growth.blocks, growth.targets, node, prices.group_paid, group
+            )
         return
     prices.due[feature] = 0.0
     if group >= 0:
@@ -243,37 +244,16 @@ def pay(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def collect(
-    growth: Growth,
-    node: cython.Py_ssize_t,
-    paid: cython.uchar[:, ::1],
-    bill: cython.Py_ssize_t,
-) -> cython.longlong:
-    """Mark the rows of `node` in paid[bill]; return the weight of those that were not."""
-    weight = weigh_unpaid(growth.tree, growth.targets, node, paid, bill)
-    for i in range(growth.tree.first[node], growth.tree.last[node]):
-        paid[bill, growth.tree.rows[i]] = 1
-    return weight
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def split(
     growth: Growth, tree: Tree, node: cython.Py_ssize_t, feature: cython.Py_ssize_t
 ) -> cython.void:
     """Make the children of `node`, divide its rows among them, hand its histogram on."""
     fill_table(growth, growth.candidates, node, feature)
-    middle = divide(
-        growth.table.bins, tree.goes_left, tree.rows, tree.spare, tree.first[node],
-        tree.last[node], node, feature,
-    )  # fmt: skip
     left = tree.nodes
     tree.nodes += 2
     tree.left[node], tree.feature[node] = left, feature
     tree.cut[node] = growth.candidates.cut[node, feature]
-    tree.first[left], tree.last[left] = tree.first[node], middle
-    tree.first[left + 1], tree.last[left + 1] = middle, tree.last[node]
+    divide_rows(growth.table, growth.blocks, tree, node)
     for child in range(left, left + 2):
         tree.left[child] = tree.slot[child] = -1
         tree.depth[child] = tree.depth[node] + 1
@@ -314,35 +294,6 @@ def fill_table(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def divide(
-    bins: cython.const[cython.uchar][:, ::1],
-    goes_left: cython.const[cython.uchar][:, ::1],
-    rows: cython.uint[::1],
-    spare: cython.uint[::1],
-    first: cython.Py_ssize_t,
-    last: cython.Py_ssize_t,
-    node: cython.Py_ssize_t,
-    feature: cython.Py_ssize_t,
-) -> cython.Py_ssize_t:
-    """Bring the rows of `node` that go left to the front, in order; return where they end."""
-    left = first
-    right: cython.Py_ssize_t = 0
-    for i in range(first, last):
-        row = rows[i]
-        goes: cython.Py_ssize_t = goes_left[node, bins[feature, row]]
-        # Write both ways, advance one: no branch to mispredict.
-        rows[left] = row
-        spare[right] = row
-        left += goes
-        right += 1 - goes
-    for i in range(right):
-        rows[left + i] = spare[i]
-    return left
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def prepare_children(
     growth: Growth, tree: Tree, candidates: Candidates, node: cython.Py_ssize_t
 ) -> cython.void:
@@ -354,26 +305,7 @@ def prepare_children(
     tree.slot[2 * left + 1 - small] = tree.slot[node]
     tree.slot[small] = tree.slots
     tree.slots += 1
-    order_quanta(
-        growth.targets.quanta, growth.targets.ordered, tree.rows, tree.first[small],
-        tree.last[small],
-    )  # fmt: skip
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def order_quanta(
-    quanta: cython.const[cython.longlong][:, ::1],
-    ordered: cython.longlong[:, ::1],
-    rows: cython.const[cython.uint][::1],
-    first: cython.Py_ssize_t,
-    last: cython.Py_ssize_t,
-) -> cython.void:
-    """Quanta in the order of the rows, for the child that is counted."""
-    for plane in range(quanta.shape[0]):
-        for i in range(first, last):
-            ordered[plane, i] = quanta[plane, rows[i]]
+    order_quanta(growth.blocks, growth.targets, small)
 
 
 @cython.cfunc
@@ -414,7 +346,7 @@ def count_unpaid(
             prices.unpaid[small, feature] = growth.candidates.total[small, 1]
             prices.unpaid[large, feature] = growth.candidates.total[large, 1]
         else:
-            here = weigh_unpaid(growth.tree, growth.targets, small, prices.paid, feature)
+            here = weigh_unpaid(growth.blocks, growth.targets, small, prices.paid, feature)
             prices.unpaid[small, feature] = here
             prices.unpaid[large, feature] = prices.unpaid[parent, feature] - here
 
@@ -432,28 +364,6 @@ def count_group_unpaid(
         if group == bought:
             prices.group_unpaid[small, group] = prices.group_unpaid[large, group] = 0
             continue
-        here = weigh_unpaid(growth.tree, growth.targets, small, prices.group_paid, group)
+        here = weigh_unpaid(growth.blocks, growth.targets, small, prices.group_paid, group)
         prices.group_unpaid[small, group] = here
         prices.group_unpaid[large, group] = prices.group_unpaid[parent, group] - here
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def weigh_unpaid(
-    tree: Tree,
-    targets: Targets,
-    node: cython.Py_ssize_t,
-    paid: cython.const[cython.uchar][:, ::1],
-    bill: cython.Py_ssize_t,
-) -> cython.longlong:
-    """Weight, in quanta, of the rows of `node` where paid[bill] is not set."""
-    weight: cython.longlong = 0
-    if targets.quanta.shape[0] == 1:
-        for i in range(tree.first[node], tree.last[node]):
-            weight += 1 - cython.cast(cython.longlong, paid[bill, tree.rows[i]])
-        return weight
-    for i in range(tree.first[node], tree.last[node]):
-        row = tree.rows[i]
-        weight += targets.quanta[1, row] * (1 - cython.cast(cython.longlong, paid[bill, row]))
-    return weight

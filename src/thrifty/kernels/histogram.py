@@ -1,9 +1,10 @@
 """Histograms of one node of a tree: sums of targets and weights per bin, in fixed point.
 
-Targets and weights are integers, so that sums are exact in any order. Without sample weights and
-below 2^22 rows, a histogram adds one int64 per row: the target in fixed point above 22 bits of
-count. Otherwise target and weight take one int64 each (two planes). Scales are powers of two, so
-targets that are dyadic fractions lose nothing.
+Targets and weights are integers, so that sums are exact in any order, and the same for any number
+of blocks. Without sample weights, a histogram of a block, which has fewer than 2^22 rows, adds one
+int64 per row: the target in fixed point above 22 bits of count. With weights, and where histograms
+of several blocks are added up, target and weight take one int64 each (two planes). Scales are
+powers of two, so targets that are dyadic fractions lose nothing.
 
 `hist` is an int64 array (slots, planes, features, 256); an open leaf owns one slot. `node_sums` and
 `add_values` go from the rows of a grown tree to the sums of its nodes, and from its leaf values
@@ -17,9 +18,18 @@ import math
 import cython
 import numpy as np
 from cython.cimports.thrifty.kernels.binning import MISSING
-from cython.cimports.thrifty.kernels.splits import COUNT_BITS
+from cython.cimports.thrifty.kernels.growth import Blocks
+from cython.cimports.thrifty.kernels.splits import COUNT_BITS, unpack
 
-__all__ = ["add_rows", "add_values", "node_sums", "quantize", "subtract"]
+__all__ = [
+    "add_partial",
+    "add_rows",
+    "add_values",
+    "clear",
+    "node_sums",
+    "quantize",
+    "subtract",
+]
 
 SUM_BITS = 40  # of the packed sum's 42 bits: one for the sign, one for the rounding of each row
 WIDE_BITS = 61
@@ -34,12 +44,11 @@ def quantize(target, weight=None):
     No subset of rows can sum to more than the total of the absolute values, so that total, not
     the largest value, sets the scale: an outlier costs the other rows no precision.
     """
-    if weight is None and len(target) < 1 << COUNT_BITS:
+    if weight is None:
         unit = _unit(np.abs(target).sum(), SUM_BITS)
         packed = np.empty((1, len(target)), dtype=np.int64)
         pack(target, unit, packed[0])
         return packed, np.array([unit, 1.0])
-    weight = np.ones(len(target)) if weight is None else weight
     planes, units = [], []
     for values in (weight * target, weight):
         unit = _unit(np.abs(values).sum(), WIDE_BITS)
@@ -76,20 +85,11 @@ def add_rows(
     features: cython.const[cython.longlong][::1],
     begin: cython.Py_ssize_t,
     end: cython.Py_ssize_t,
-    width: cython.const[cython.longlong][::1],
     hist: cython.longlong[:, :, :, ::1],
     slot: cython.Py_ssize_t,
 ) -> cython.void:
-    """Histograms of features[begin:end] over rows[first:last]; `ordered`: quanta in their order.
-
-    Only the first `width` bins of a feature, and that of the missing value, are ever touched.
-    """
+    """Add rows[first:last] to histograms of features[begin:end]; `ordered` has their quanta."""
     for plane in range(ordered.shape[0]):
-        for k in range(begin, end):
-            feature = features[k]
-            for b in range(width[feature]):
-                hist[slot, plane, feature, b] = 0
-            hist[slot, plane, feature, MISSING] = 0
         k = begin
         # Four features a pass: row number and quantum are loaded once for the four.
         while k + 4 <= end:
@@ -149,6 +149,53 @@ def add_one(
 @cython.ccall
 @cython.nogil
 @cython.exceptval(check=False)
+def clear(
+    hist: cython.longlong[:, :, :, ::1],
+    slot: cython.Py_ssize_t,
+    features: cython.const[cython.longlong][::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    width: cython.const[cython.longlong][::1],
+) -> cython.void:
+    """Empty the histograms of features[begin:end].
+
+    Only the first `width` bins of a feature, and that of the missing value, are ever touched.
+    """
+    for plane in range(hist.shape[1]):
+        for k in range(begin, end):
+            feature = features[k]
+            for b in range(width[feature]):
+                hist[slot, plane, feature, b] = 0
+            hist[slot, plane, feature, MISSING] = 0
+
+
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
+def add_partial(
+    partial: cython.const[cython.longlong][:, :, :, ::1],
+    hist: cython.longlong[:, :, :, ::1],
+    slot: cython.Py_ssize_t,
+    features: cython.const[cython.longlong][::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    width: cython.const[cython.longlong][::1],
+) -> cython.void:
+    """Add the packed histograms of a block to those of all blocks, which have two planes."""
+    for k in range(begin, end):
+        feature = features[k]
+        for b in range(width[feature]):
+            here = unpack(partial, 0, feature, b)
+            hist[slot, 0, feature, b] += here.target
+            hist[slot, 1, feature, b] += here.weight
+        here = unpack(partial, 0, feature, MISSING)
+        hist[slot, 0, feature, MISSING] += here.target
+        hist[slot, 1, feature, MISSING] += here.weight
+
+
+@cython.ccall
+@cython.nogil
+@cython.exceptval(check=False)
 def subtract(
     hist: cython.longlong[:, :, :, ::1],
     small: cython.Py_ssize_t,
@@ -168,16 +215,15 @@ def subtract(
 
 
 def node_sums(
-    rows: cython.const[cython.uint][::1],
-    first: cython.const[cython.longlong][::1],
-    last: cython.const[cython.longlong][::1],
+    blocks: Blocks,
     left: cython.const[cython.int][::1],
+    count: cython.const[cython.longlong][::1],
     gradient: cython.const[cython.double][::1],
     hessian: cython.const[cython.double][::1],
 ):
     """Sum of gradient and hessian over the rows of each node, inner nodes from their children.
 
-    An empty `hessian` counts 1 a row.
+    An empty `hessian` counts 1 a row. Rows are added in their order, whatever the blocks are.
     """
     sums = np.empty((left.shape[0], 2))
     out: cython.double[:, ::1] = sums
@@ -188,43 +234,59 @@ def node_sums(
                 out[node, 0] = out[child, 0] + out[child + 1, 0]
                 out[node, 1] = out[child, 1] + out[child + 1, 1]
                 continue
-            out[node, 0] = sum_over(gradient, rows, first[node], last[node])
+            out[node, 0] = sum_over(blocks, node, gradient)
             if hessian.shape[0] == 0:
-                out[node, 1] = last[node] - first[node]
+                out[node, 1] = count[node]
             else:
-                out[node, 1] = sum_over(hessian, rows, first[node], last[node])
+                out[node, 1] = sum_over(blocks, node, hessian)
     return sums
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def sum_over(
+    blocks: Blocks, node: cython.Py_ssize_t, values: cython.const[cython.double][::1]
+) -> cython.double:
+    """Sum of the values of the rows of a node, in their order."""
+    total = 0.0
+    for b in range(blocks.base.shape[0]):
+        first, last = blocks.first[b, node], blocks.last[b, node]
+        total = sum_rows(values, blocks.rows, blocks.base[b], first, last, total)
+    return total
 
 
 @cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def sum_over(
+def sum_rows(
     values: cython.const[cython.double][::1],
     rows: cython.const[cython.uint][::1],
+    base: cython.Py_ssize_t,
     first: cython.Py_ssize_t,
     last: cython.Py_ssize_t,
+    total: cython.double,
 ) -> cython.double:
-    """Sum of the values of rows[first:last], in that order."""
-    total = 0.0
+    """Return `total` plus the values of rows[first:last], one after the other."""
     for i in range(first, last):
-        total += values[rows[i]]
+        total += values[base + rows[i]]
     return total
 
 
 def add_values(
-    rows: cython.const[cython.uint][::1],
-    first: cython.const[cython.longlong][::1],
-    last: cython.const[cython.longlong][::1],
+    blocks: Blocks,
     left: cython.const[cython.int][::1],
     values: cython.const[cython.double][::1],
     out: cython.double[::1],
 ):
     """Add the value of its leaf to every row."""
+    rows: cython.const[cython.uint][::1] = blocks.rows
     with cython.nogil:
-        for node in range(left.shape[0]):
-            if left[node] < 0:
-                value = values[node]
-                for i in range(first[node], last[node]):
-                    out[rows[i]] += value
+        for b in range(blocks.base.shape[0]):
+            base = blocks.base[b]
+            for node in range(left.shape[0]):
+                if left[node] < 0:
+                    value = values[node]
+                    for i in range(blocks.first[b, node], blocks.last[b, node]):
+                        out[base + rows[i]] += value

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thrifty.kernels.binning import MISSING, SAMPLE, bin_table
 
-__all__ = ["Binned"]
+__all__ = ["Binned", "BinnedParts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,21 @@ class Binned:
             sample = np.sort(random.choice(len(X), SAMPLE, replace=False))
         bins, edges = bin_table(X, categorical, sample=sample)
         return cls(bins, edges, categorical)
+
+    @property
+    def stored(self) -> NDArray[np.uint8]:
+        """The bins in parts of equally many rows, (parts, d, size): here, one part."""
+        return self.bins[np.newaxis]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.bins.shape[1])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.edges)
 
     @property
     def width(self) -> NDArray[np.int64]:
@@ -81,3 +96,30 @@ class Binned:
         for row, edges in zip(uppers, self.edges, strict=True):
             row[: len(edges)] = edges
         return uppers
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedParts(Binned):
+    """A table whose bins lie in several parts, such as a memory map of a file.
+
+    Parameters
+    ----------
+    bins : uint8 array of shape (parts, d, size)
+        Bins of the rows in parts of `size` rows; what follows the last row is never read.
+    edges, categorical
+        As in `Binned`.
+    length : int
+        Number of rows.
+    """
+
+    length: int
+
+    @property
+    def stored(self) -> NDArray[np.uint8]:
+        """The bins in parts of equally many rows, (parts, d, size)."""
+        return self.bins
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.length

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, Router
 
 from thrifty.bundle import OperatingPoints, Predictor
@@ -90,6 +90,8 @@ def create_app(
         routes += CaseRoutes(cases, settings, metrics).routes
         watch_runtime(cases.runtime, metrics)
         routes += Pages(cases, name, settings, points).routes
+    else:
+        routes.append(Route("/", lambda _: RedirectResponse("/docs")))
     if settings.token is not None:
         routes += login_routes(settings.token)
     document = describe_api(operations, settings.token is not None, predictor)

@@ -133,7 +133,7 @@ def api_operations(
                     response=_fields(content["schema"], schemas),
                     media=media,
                     errors=[(code, each["description"]) for code, each in problems],
-                    curl=_curl(method, f"{address}{path}", example, "security" in document),
+                    curl=_curl(f"{address}{path}", example, "security" in document),
                 )
             )
     return found
@@ -210,14 +210,12 @@ def _type(schema: Mapping[str, Any], plural: str = "") -> str:
     return f"{'number' if kind == 'integer' else kind}{plural}"
 
 
-def _curl(method: str, url: str, body: Any, has_token: bool) -> str:
+def _curl(url: str, body: Any, has_token: bool) -> str:
     """Return a command for a shell."""
     parts = ["curl"]
     if has_token:
         parts.append('-H "Authorization: Bearer $THRIFTY_TOKEN"')
     if body is not None:
         parts.append(f"--json {shlex.quote(json.dumps(body, ensure_ascii=False))}")
-    elif method != "get":
-        parts.append(f"-X {method.upper()}")
     parts.append(shlex.quote(url))
     return (" " if len(parts) < 3 else " \\\n  ").join(parts)

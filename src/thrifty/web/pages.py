@@ -331,6 +331,7 @@ class Pages:
             title=title,
             errors=errors,
             done=state.done,
+            is_late=receipt.stopped == "deadline",
             ended=ended_words(receipt),
             now=now,
             asks=[

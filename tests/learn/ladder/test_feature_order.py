@@ -90,6 +90,21 @@ def test_sets_are_nested_and_come_to_an_end(seed, ratio):
     assert count <= 8
 
 
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_what_goes_first_gains_least_per_price_of_all_features_and_groups(seed, has_requirements):
+    rng = np.random.default_rng(seed)
+    own = rng.choice([0.0, 1.0, 2.0, 30.0], size=8)
+    own[3] = 2.0
+    requires = {4: [3]} if has_requirements else {}
+    prices = Prices(own.tolist(), groups={"g": [0, 1, 2]}, shared={"g": 5.0}, requires=requires)
+    bound, gain = prices.bind(8), rng.random(8)
+    sets = [[j, 4] if has_requirements and j == 3 else [j] for j in range(8) if own[j] > 0]
+    worth = [(gain[some].sum() / own[some].sum(), some) for some in sets]
+    worth.append((gain[:3].sum() / (5.0 + own[:3].sum()), [0, 1, 2]))
+    gone = np.setdiff1d(np.arange(8), drop_features(np.arange(8), gain, bound, 0.999))
+    assert set(min(worth)[1]) <= set(gone.tolist())
+
+
 @pytest.mark.parametrize(("n_rungs", "ratio"), [(1, 1 / 16), (2, 1 / 4), (4, 1 / 2)])
 def test_prices_are_geometric_from_the_cheapest_feature_to_all(n_rungs, ratio):
     assert price_ratio(Prices().bind(16), n_rungs) == pytest.approx(ratio)

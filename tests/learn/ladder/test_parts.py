@@ -56,6 +56,9 @@ def make_classes(n=120, seed=0):
         (6000, 3, (60, 0.2, 31, 20, 8)),
         (20_000, 2, (60, 0.15, 63, 20, 12)),
         (20_000, 0, (60, 0.15, 63, 20, 12)),
+        (300, 30, (80, 0.1, 15, 5, 8)),
+        (300, 40, (30, 0.2, 15, 5, 8)),
+        (20_000, 600, (5, 0.2, 15, 20, 8)),
     ],
 )
 def test_settings_suit_the_size_of_the_table(n, classes, expected, read_rows):
@@ -72,6 +75,16 @@ def test_below_the_top_rungs_trees_are_smaller(read_rows):
     rows = read_rows("regression", *make_sum(1000))
     assert BoostedTrees.suited_to(rows, is_top=False).max_leaves == 15
     assert BoostedTrees.suited_to(rows, is_top=True).max_leaves == 31
+
+
+def test_on_a_side_of_a_split_there_are_fewer_and_larger_steps(read_rows):
+    X, y = make_classes()
+    rows = read_rows("classification", X, y)
+    whole = BoostedTrees.suited_to(rows)
+    for side in rows.split(X[:, 0] <= 0, feature=0):
+        settings = BoostedTrees.suited_to(side)
+        assert settings.rounds == 0.75 * whole.rounds
+        assert settings.rounds * settings.learning_rate == whole.rounds * whole.learning_rate
 
 
 def test_a_ranking_of_few_rows_gets_small_trees(read_rows):

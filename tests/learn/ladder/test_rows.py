@@ -114,3 +114,8 @@ def test_on_a_side_of_a_split_boosting_uses_few_bins_and_is_not_refitted(read_ro
     for side in rows.split(many[:, 0] <= 0, feature=0):
         assert side.bins_to_fit[0].width[0] <= rows_module.FEW_BINS + 1
         assert not side.refits
+
+
+def test_the_sides_of_a_large_table_get_as_much_work_as_others(read_rows):
+    rows = replace(read_rows("regression", X, Y), is_large=True)
+    assert not any(side.is_side for side in rows.split(X[:, 0] <= 0, feature=0))

@@ -48,7 +48,7 @@ class Boosting:
         self.loss, self.grower, self.learning_rate = loss, grower, learning_rate
         self.tracker = tracker
         self.base = loss.start()
-        self.raw = np.repeat(self.base[:, np.newaxis], grower.binned.bins.shape[1], axis=1)
+        self.raw = np.repeat(self.base[:, np.newaxis], grower.binned.n_rows, axis=1)
         self.builder = ForestBuilder(grower.binned)
 
     @property
@@ -176,6 +176,6 @@ class ForestBuilder:
             outputs=np.array(self.outputs, dtype=np.int64),
             base=base,
             link=link,
-            n_features=len(self.binned.bins),
+            n_features=self.binned.n_features,
             subsets=np.packbits(subsets, axis=1, bitorder="little").view("<u8").astype(np.uint64),
         )

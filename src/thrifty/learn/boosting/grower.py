@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.kernels.growth import Candidates, Growth, Prices, Table, Targets, Tree
+from thrifty.kernels.growth import Blocks, Candidates, Growth, Prices, Table, Targets, Tree
 from thrifty.kernels.hist_tree import advance, expand, plant
 from thrifty.kernels.histogram import add_values, node_sums, quantize
 from thrifty.kernels.threads import blocks, run, thread_count
@@ -26,6 +26,10 @@ __all__ = ["Grower", "GrownTree"]
 # Below this many bin updates, a node is expanded at once: handing it to threads would cost more.
 INLINE_WORK = 1 << 17
 ALL_INLINE = (1 << 63) - 1
+# Up to here one histogram of all rows is packed, see `kernels.histogram`.
+MAX_PACKED_ROWS = (1 << 22) - 1
+# Rows of a block of a longer table.
+BLOCK_ROWS = 1 << 20
 # A split must gain more than this share of all there is to gain: rounding is no gain.
 SMALLEST_GAIN = 1e-12
 
@@ -45,12 +49,10 @@ class GrownTree(NamedTuple):
         1 for the bins that go left.
     depth : int32 array (nodes,)
         Number of splits above the node.
-    first, last : int64 arrays (nodes,)
-        The training rows of a node are ``rows[first:last]``.
+    n_rows : int64 array (nodes,)
+        Number of training rows.
     gain : float64 array (nodes, d)
         Gain of the best split on each feature, before prices.
-    rows : uint32 array (n,)
-        The training rows, those of a node side by side.
     """
 
     left: NDArray[np.int32]
@@ -58,28 +60,25 @@ class GrownTree(NamedTuple):
     cut: NDArray[np.int32]
     goes_left: NDArray[np.uint8]
     depth: NDArray[np.int32]
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
+    n_rows: NDArray[np.int64]
     gain: NDArray[np.float64]
-    rows: NDArray[np.uint32]
 
     @classmethod
-    def empty(cls, rows: int, nodes: int, features: int) -> Self:
+    def empty(cls, nodes: int, features: int) -> Self:
         """Allocate room for a tree of up to `nodes` nodes."""
         return cls(
             left=np.empty(nodes, np.int32), feature=np.empty(nodes, np.int32),
             cut=np.empty(nodes, np.int32), goes_left=np.empty((nodes, 256), np.uint8),
-            depth=np.empty(nodes, np.int32), first=np.empty(nodes, np.int64),
-            last=np.empty(nodes, np.int64), gain=np.empty((nodes, features)),
-            rows=np.empty(rows, np.uint32),
+            depth=np.empty(nodes, np.int32), n_rows=np.empty(nodes, np.int64),
+            gain=np.empty((nodes, features)),
         )  # fmt: skip
 
     def trim(self, nodes: int) -> Self:
         """Return a view of the first `nodes` nodes."""
         return self._replace(
             left=self.left[:nodes], feature=self.feature[:nodes], cut=self.cut[:nodes],
-            goes_left=self.goes_left[:nodes], depth=self.depth[:nodes], first=self.first[:nodes],
-            last=self.last[:nodes], gain=self.gain[:nodes],
+            goes_left=self.goes_left[:nodes], depth=self.depth[:nodes],
+            n_rows=self.n_rows[:nodes], gain=self.gain[:nodes],
         )  # fmt: skip
 
 
@@ -122,7 +121,7 @@ class Grower:
         self.features = features
         self.penalty = penalty
         self.min_samples_leaf = min_samples_leaf
-        self.total_weight = binned.bins.shape[1] if weight is None else float(weight.sum())
+        self.total_weight = binned.n_rows if weight is None else float(weight.sum())
         self.max_depth = max_depth
         self._considered: tuple[NDArray[np.int64], Candidates] | None = None
         self._allocate(max_leaves)
@@ -153,7 +152,7 @@ class Grower:
 
         Overwrites the arrays of the last tree.
         """
-        growth, features = self._start(target, np.arange(len(self.binned.bins)))
+        growth, features = self._start(target, np.arange(self.binned.n_features))
         run(partial(expand, growth, -1), _feature_blocks(features))
         return np.asarray(self._room.gain[0])
 
@@ -166,13 +165,12 @@ class Grower:
             gradient = gradient * self.weight
             curvature = self.weight if hessian is None else hessian * self.weight
         tree = self.grown
-        sums = node_sums(tree.rows, tree.first, tree.last, tree.left, gradient, curvature)
+        sums = node_sums(self._blocks, tree.left, tree.n_rows, gradient, curvature)
         return np.asarray(sums[:, 0] / (sums[:, 1] + damping))
 
     def add(self, values: NDArray[np.float64], out: NDArray[np.float64]) -> None:
         """Add the last tree's values to `out` (n,), at the rows that it was grown on."""
-        tree = self.grown
-        add_values(tree.rows, tree.first, tree.last, tree.left, values, out)
+        add_values(self._blocks, self.grown.left, values, out)
 
     def _start(
         self, target: NDArray[np.float64], features: NDArray[np.int64] | None
@@ -197,6 +195,7 @@ class Grower:
         lightest_leaf = max(1, int(min(math.ceil(self.min_samples_leaf / units[1]), 2.0**62)))
         growth = Growth(
             self._table,
+            self._blocks,
             Targets(quanta, units, self._ordered),
             self._tree,
             self._candidates_on(features),
@@ -231,24 +230,45 @@ class Grower:
 
     def _allocate(self, max_leaves: int | None) -> None:
         """Allocate the arrays that every tree of this grower uses."""
-        d, n = self.binned.bins.shape
+        binned, d, n = self.binned, self.binned.n_features, self.binned.n_rows
         leaves = min(1 << self.max_depth, n + 1, max_leaves or n + 1)
         open_leaves = min(1 << (self.max_depth - 1), max(n, 1), leaves)
         nodes = 2 * leaves - 1
-        planes = len(quantize(np.zeros(n), self.weight)[0])
-        room = self._room = GrownTree.empty(n, nodes, d)
-        binned, categorical = self.binned, self.binned.categorical.astype(np.uint8)
-        self._table = Table(binned.bins, categorical, binned.width)
+        room = self._room = GrownTree.empty(nodes, d)
+        self._table = Table(binned.stored, binned.categorical.astype(np.uint8), binned.width)
         self._tree = Tree(
-            room.left, room.feature, room.cut, room.goes_left, room.depth, room.first, room.last,
-            room.rows, spare=np.empty(n + 1, np.uint32), slot=np.empty(nodes, np.int32),
+            room.left, room.feature, room.cut, room.goes_left, room.depth, room.n_rows,
+            slot=np.empty(nodes, np.int32),
         )  # fmt: skip
-        self._ordered = np.empty((planes, n), np.int64)
+        begin, part = _cut_rows(binned)
+        row_planes = 1 if self.weight is None else 2
+        planes = row_planes if len(part) == 1 else 2
+        self._blocks = Blocks(
+            begin, part, base=part * binned.stored.shape[2],
+            first=np.zeros((len(part), nodes), np.int64),
+            last=np.zeros((len(part), nodes), np.int64), rows=np.empty(n, np.uint32),
+            spare=np.empty(int(np.diff(begin).max()) + 1, np.uint32),
+            partial=np.empty((planes - row_planes, 1, d, 256), np.int64),
+        )  # fmt: skip
+        self._ordered = np.empty((row_planes, n), np.int64)
         hist = np.empty((open_leaves, planes, d, 256), np.int64)
         total, cut = np.empty((nodes, 2), np.int64), np.empty((nodes, d), np.int32)
         self._candidates = hist, total, room.gain, cut, np.empty((nodes, d), np.uint8)
         payers, groups = nodes if len(self.purchases.paid) else 0, len(self.purchases.group_paid)
         self._unpaid = np.zeros((payers, d), np.int64), np.zeros((payers, groups), np.int64)
+
+
+def _cut_rows(binned: Binned) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cut the rows of a table into blocks; return where they begin, and their parts."""
+    n_parts, _, size = binned.stored.shape
+    if n_parts == 1 and binned.n_rows <= MAX_PACKED_ROWS:
+        return np.array([0, binned.n_rows], dtype=np.int64), np.zeros(1, dtype=np.int64)
+    begin, part = [0], []
+    for k in range(n_parts):
+        for _, last in blocks(min(size, binned.n_rows - k * size), BLOCK_ROWS):
+            begin.append(k * size + last)
+            part.append(k)
+    return np.array(begin, dtype=np.int64), np.array(part, dtype=np.int64)
 
 
 def _unpaid_weight(paid: NDArray[np.uint8], quanta: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -98,24 +98,37 @@ def drop_features(
     """
     left = prices.closure(features[gain[features] > 0])
     full_price = price_of(features, prices)
-    while price_of(left, prices) > ratio * full_price:
-        candidates = []
-        for j in left[prices.own[left] > 0]:
-            dropped = _dependents(left, np.array([j]), prices)
-            candidates.append((dropped, float(prices.own[dropped].sum())))
-        for group in np.unique(prices.group[left]):
-            if group >= 0 and prices.shared[group] > 0:
-                dropped = _dependents(left, left[prices.group[left] == group], prices)
-                saved = float(prices.shared[group] + prices.own[dropped].sum())
-                candidates.append((dropped, saved))
-        gain_per_price = [gain[dropped].sum() / saved for dropped, saved in candidates]
-        worst, _ = candidates[int(np.argmin(gain_per_price))]
-        rest = np.setdiff1d(left, worst)
-        is_cheaper = price_of(left, prices) <= CLEARLY_CHEAPER * full_price
+    while (price := price_of(left, prices)) > ratio * full_price:
+        worst = _least_worth(left, gain, prices)
+        rest = left[~np.isin(left, worst)]
+        is_cheaper = price <= CLEARLY_CHEAPER * full_price
         if is_cheaper and price_of(rest, prices) < ratio * ratio * full_price:
             break
         left = rest
     return left
+
+
+def _least_worth(
+    left: NDArray[np.int64], gain: NDArray[np.float64], prices: BoundPrices
+) -> NDArray[np.int64]:
+    """Return the feature with all that depends on it, or the group, that gains least per price."""
+    priced = left[prices.own[left] > 0]
+    if prices.structure is None:  # all at once, as a table may have thousands of columns
+        worth = gain[priced] / prices.own[priced]
+    else:
+        alone = [_dependents(left, np.array([j]), prices) for j in priced]
+        worth = np.array([gain[each].sum() / prices.own[each].sum() for each in alone])
+    groups = []
+    for group in np.unique(prices.group[left]):
+        if group >= 0 and prices.shared[group] > 0:
+            dropped = _dependents(left, left[prices.group[left] == group], prices)
+            saved = float(prices.shared[group] + prices.own[dropped].sum())
+            groups.append(dropped)
+            worth = np.append(worth, gain[dropped].sum() / saved)
+    place = int(np.argmin(worth))
+    if place >= len(priced):
+        return groups[place - len(priced)]
+    return _dependents(left, priced[[place]], prices)
 
 
 def sold_in_groups(prices: BoundPrices) -> bool:

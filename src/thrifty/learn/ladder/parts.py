@@ -53,9 +53,15 @@ SHARE_OF_TREES = 1 / 3
 MANY_ROWS = 4000
 SHARE_BELOW_TOP = 0.6
 # On the sides of a split, where the rungs of the plain ladder may be climbed as well.
-SHARE_ON_SIDES = 0.5
+# There, boosted models are averages over the folds: fewer rounds keep walks short.
+SHARE_ON_SIDES, ROUNDS_ON_SIDES = 0.5, 0.75
 FEW_FEATURES = 4
 NOISY_LEAF = 3
+# A round grows a tree for each class. With more classes than these, rounds are fewer, or they would
+# take most of the time; the forests of the same rung tell the classes apart as well.
+MANY_CLASSES = 30
+MAX_TREES = 1200
+MIN_ROUNDS = 5
 # A forest of constants gains nothing: its shares are 0.
 TINY = 1e-300
 
@@ -102,7 +108,16 @@ class BoostedTrees:
         On many features, larger trees gain some tenths of a point; further down, they only take
         longer.
         """
+        if rows.is_side:
+            whole = cls.suited_to(replace(rows, is_side=False), is_top)
+            rounds = math.ceil(ROUNDS_ON_SIDES * whole.rounds)
+            rate = whole.learning_rate / ROUNDS_ON_SIDES
+            return replace(whole, rounds=rounds, learning_rate=rate)
         n = rows.n_train
+        if rows.n_classes > MANY_CLASSES:
+            rounds = max(MAX_TREES // rows.n_classes, MIN_ROUNDS)
+            leaf = 5 if n < 1000 else 20
+            return cls(rounds, learning_rate=0.2, max_leaves=15, min_samples_leaf=leaf)
         is_large, few_classes = n >= LARGE, 0 < rows.n_classes <= 3
         wants_large_trees = n >= 5000 or (is_top and n >= 1000 and not rows.is_wide)
         if rows.is_wide and not is_large and not few_classes:
