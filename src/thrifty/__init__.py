@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         SubmodularTreeClassifier,
         SubmodularTreeRegressor,
     )
+    from thrifty.long_table import Table
     from thrifty.report.displays import (
         CalibrationDisplay,
         CurveDisplay,
@@ -138,6 +139,7 @@ __all__ = [
     "SourceError",
     "SubmodularTreeClassifier",
     "SubmodularTreeRegressor",
+    "Table",
     "ThresholdPairs",
     "ThriftyError",
     "TreeDisplay",
@@ -206,6 +208,7 @@ _HOMES = {
     "SourceError": "thrifty.errors",
     "SubmodularTreeClassifier": "thrifty.learn.submodular_tree.estimators",
     "SubmodularTreeRegressor": "thrifty.learn.submodular_tree.estimators",
+    "Table": "thrifty.long_table",
     "ThresholdPairs": "thrifty.learn",
     "ThriftyError": "thrifty.errors",
     "TreeDisplay": "thrifty.report.displays",

@@ -17,7 +17,7 @@ from thrifty.csv_files import CsvFormat, find_format, read_header
 from thrifty.errors import DataError, raise_all
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 __all__ = [
     "CSV_SUFFIXES",
@@ -26,6 +26,7 @@ __all__ = [
     "naming_csv",
     "naming_parquet",
     "open_csv",
+    "parse_numbers",
     "read_batches",
     "read_columns",
 ]
@@ -138,6 +139,23 @@ def _parquet_batches(path: Path, columns: list[str], exact: Sequence[str]) -> It
                 del frame, batch
                 default_memory_pool().release_unused()
             default_memory_pool().release_unused()
+
+
+def parse_numbers(cells: Series[Any]) -> Series[Any]:
+    """Return the cells of a CSV file as floats; if some are not numbers, those stay as they are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from thrifty.table_files import parse_numbers
+    >>> parse_numbers(pd.Series(["1", "abc", "2.5"])).tolist()
+    [1.0, 'abc', 2.5]
+    """
+    import pandas as pd
+
+    numbers = pd.to_numeric(cells, errors="coerce").astype(float)
+    is_text = numbers.isna() & cells.notna()
+    return numbers.astype(object).where(~is_text, cells) if is_text.any() else numbers
 
 
 def open_csv(path: Path, csv_format: CsvFormat, text_columns: Iterable[str], **options: Any) -> Any:

@@ -38,6 +38,7 @@ __all__ = [
     "is_label",
     "is_missing",
     "join_rare",
+    "join_rarest",
     "learn_categories",
     "read_column",
     "shortened",
@@ -269,7 +270,16 @@ def join_rare(
     >>> kept[-3:], other, n_rows
     (('c252', 'c299', '(other)'), '(other)', 46)
     """
-    counts = Counter(cell for cell in cells.tolist() if not is_missing(cell))
+    return join_rarest(Counter(c for c in cells.tolist() if not is_missing(c)), categories)
+
+
+def join_rarest(
+    counts: Counter[Any], categories: tuple[Label, ...]
+) -> tuple[tuple[Label, ...], Label, int]:
+    """Keep the most frequent categories of a column, of which the rows were counted.
+
+    Returns what `join_rare` returns.
+    """
     # The sort is stable: of equally frequent ones, the first are kept.
     frequent = set(sorted(categories, key=lambda label: -counts[label])[: MAX_CATEGORIES - 1])
     kept = tuple(label for label in categories if label in frequent)

@@ -18,6 +18,7 @@ from thrifty.table_files import (
     CSV_SUFFIXES,
     PARQUET_SUFFIXES,
     naming_parquet,
+    parse_numbers,
     read_batches,
     read_columns,
 )
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from thrifty.bundle import Predictor
 
-__all__ = ["TableFile", "csv_or_parquet", "is_parquet", "plain_values"]
+__all__ = ["Results", "TableFile", "csv_or_parquet", "is_parquet", "plain_values"]
 
 
 class TableFile:
@@ -80,7 +81,7 @@ class TableFile:
         for frame in read_batches(self.path, columns, text, ids, self._csv_format):
             if is_csv:
                 for name in filter(numbers.__contains__, columns):
-                    frame[name] = _to_numbers(frame[name])
+                    frame[name] = parse_numbers(frame[name])
             match_labels(schema, frame)
             n_rows += len(frame)
             yield frame
@@ -107,13 +108,46 @@ class TableFile:
         return found or self.columns[:1]  # whose length is the number of rows
 
 
-def _to_numbers(cells: Series[Any]) -> Series[Any]:
-    """Return the cells of a CSV file as floats; if some are not numbers, those stay as they are."""
-    import pandas as pd
+class Results:
+    """The results of a table, batch by batch; the frames are made while they are iterated over.
 
-    numbers = pd.to_numeric(cells, errors="coerce").astype(float)
-    is_text = numbers.isna() & cells.notna()
-    return numbers.astype(object).where(~is_text, cells) if is_text.any() else numbers
+    Parameters
+    ----------
+    file : TableFile
+    predictor : Predictor
+    asked : dict of str to bool
+        Which of the columns of `score_batches` are wanted; those that it does not name are.
+    plain_ids : bool
+        Whether identifiers become values that CSV and JSON can hold.
+    """
+
+    def __init__(
+        self, file: TableFile, predictor: Predictor, asked: dict[str, bool], plain_ids: bool
+    ) -> None:
+        self.file, self.predictor, self.asked = file, predictor, asked
+        self.plain_ids = plain_ids
+        self.n_rows, self.total_bill = 0, 0.0
+
+    def __iter__(self) -> Iterator[DataFrame]:
+        from thrifty.bundle import score_batches
+
+        name, batches = self.file.id_column, self.file.batches(self.predictor)
+        try:
+            for scored in score_batches(self.predictor, batches, id_column=name):
+                self.n_rows += len(scored)
+                self.total_bill += float(scored["bill"].sum())
+                if name is not None and self.plain_ids:
+                    scored[name] = plain_values(scored[name])
+                yield scored[[column for column in scored if self.asked.get(column, True)]]
+        except DataError as error:
+            if not str(error).startswith("table: "):
+                raise
+            raise DataError(f"{self.file.path}{str(error).removeprefix('table')}") from error
+
+    def summary(self) -> dict[str, Any]:
+        """Return the number of rows so far and their mean bill."""
+        mean = self.total_bill / self.n_rows
+        return {"rows": self.n_rows, "mean_bill": mean, "unit": self.predictor.prices.unit}
 
 
 def plain_values(cells: Series[Any]) -> Series[Any]:

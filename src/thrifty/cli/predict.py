@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -11,7 +9,6 @@ import click
 from thrifty.cli.calls import CALL, connect_for
 from thrifty.cli.console import echo, progress, show_json
 from thrifty.cli.options import FILE, JSON, OutputFile, check_outputs, finite
-from thrifty.errors import DataError
 from thrifty.files import write_whole
 
 __all__ = ["predict"]
@@ -20,18 +17,11 @@ __all__ = ["predict"]
 @click.command(short_help="Predict the rows of a table.")
 @click.argument("model", type=FILE)
 @click.argument("table", type=FILE)
-@click.option(
-    "-o",
-    "--output",
-    type=OutputFile(),
-    help="CSV or Parquet file to write, by its suffix; by default CSV to stdout.",
-)
-@click.option(
-    "--id",
-    "id_column",
-    metavar="COL",
-    help="Column to copy to the output, such as a customer number.",
-)
+@click.option("-o", "--output", type=OutputFile(),
+              help="CSV or Parquet file to write, by its suffix; by default CSV to stdout.",
+              )  # fmt: skip
+@click.option("--id", "id_column", metavar="COL",
+              help="Column to copy to the output, such as a customer number.")  # fmt: skip
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @click.option("--budget", type=click.FloatRange(min=0), callback=finite, metavar="B",
               help="Use the best operating point of the file with a mean bill of at most B; by "
@@ -62,12 +52,11 @@ def predict(
     check_outputs([output], [model, table])
     import pandas as pd
 
-    from thrifty.bundle import load, load_points, score_batches
-    from thrifty.cli.batches import TableFile, csv_or_parquet, is_parquet, plain_values
+    from thrifty.bundle import load, load_points
+    from thrifty.cli.batches import Results, TableFile, csv_or_parquet, is_parquet
     from thrifty.costs.money import format_mean
 
     predictor = load(model) if budget is None else load_points(model).at_budget(budget).predictor
-    unit = predictor.prices.unit
     if proba and predictor.classes is None:
         raise click.UsageError("--proba: this model is not a classifier; it has no classes.")
     asked = {"bill": bill, "used": used} | {
@@ -77,41 +66,19 @@ def predict(
         raise click.UsageError(f"--id: the output has a column '{id_column}' already; rename it.")
     file = TableFile(table, id_column)
     predictor = connect_for(predictor, call, file.columns)
-    n_rows, total = 0, 0.0
-
-    def results() -> Iterator[pd.DataFrame]:
-        nonlocal n_rows, total
-        batches = file.batches(predictor)
-        for scored in score_batches(predictor, batches, id_column=id_column):
-            n_rows, total = n_rows + len(scored), total + float(scored["bill"].sum())
-            if id_column is not None and not is_parquet(output):
-                scored[id_column] = plain_values(scored[id_column])
-            yield scored[[name for name in scored.columns if asked.get(name, True)]]
-
+    results = Results(file, predictor, asked, plain_ids=not is_parquet(output))
     if output is not None:
-        with progress("predicting"), naming_table(table):
-            write_whole(output, csv_or_parquet(output, results()))
-        mean = total / n_rows
+        with progress("predicting"):
+            write_whole(output, csv_or_parquet(output, results))
+        summary = {**results.summary(), "output": str(output)}
         if as_json:
-            show_json({"rows": n_rows, "mean_bill": mean, "unit": unit, "output": str(output)})
+            show_json(summary)
         else:
-            echo(f"{n_rows} predictions, mean bill {format_mean(mean, unit)}: {output}")
-        return
-    with naming_table(table):
-        if as_json:
-            columns = pd.concat(results(), ignore_index=True).to_dict("list")
-            show_json({"rows": n_rows, "mean_bill": total / n_rows, "unit": unit, **columns})
-        else:
-            for part in csv_or_parquet(None, results()):
-                click.echo(part, nl=False)
-
-
-@contextmanager
-def naming_table(path: Path) -> Iterator[None]:
-    """Let errors of a table that was read from a file name the file."""
-    try:
-        yield
-    except DataError as error:
-        if str(error).startswith("table: "):
-            raise DataError(f"{path}{str(error).removeprefix('table')}") from error
-        raise
+            mean = format_mean(summary["mean_bill"], predictor.prices.unit)
+            echo(f"{summary['rows']} predictions, mean bill {mean}: {output}")
+    elif as_json:
+        columns = pd.concat(results, ignore_index=True).to_dict("list")
+        show_json({**results.summary(), **columns})
+    else:
+        for part in csv_or_parquet(None, results):
+            click.echo(part, nl=False)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier, is_regressor
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thrifty.bundle import NamedWalk, Predictor, Schema
@@ -25,6 +25,8 @@ from thrifty.errors import DataError, raise_all
 from thrifty.learn._sklearn import count_rows
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.importances import score_changes
+from thrifty.learn.long_training_set import LongTrainingSet
+from thrifty.long_table import Table as LongTable
 from thrifty.model import Frozen
 
 __all__ = ["PRICE_LISTS", "PricedClassifier", "PricedEstimator", "task_of"]
@@ -57,6 +59,8 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
     _origin: ClassVar[Mapping[str, str]] = {}
     # Whether `class_weight` multiplies the weights of the rows; if not, the estimator applies it.
     _class_weight_scales_rows: ClassVar[bool] = True
+    # Whether it trains on a `thrifty.Table`, whose rows are never all in memory.
+    _reads_files: ClassVar[bool] = False
     # Most classes that it takes, and why: what work or memory grows with them; None for any number.
     _most_classes: ClassVar[tuple[int, str] | None] = None
 
@@ -155,7 +159,9 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         the prices and the class weights are those of this estimator.
         """
         self._validate_params()
-        if isinstance(X, TrainingSet):
+        if isinstance(X, LongTable):
+            train: TrainingSet = self._read_files(X, y, sample_weight)
+        elif isinstance(X, TrainingSet):
             train = X.with_prices(self.prices)
             self.n_features_in_ = train.n_features
             if train.schema.named:
@@ -167,8 +173,8 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             )
         if self._most_classes is not None:
             train.limit_classes(*self._most_classes)
-        self._ranges = _value_ranges(train)
-        step = -(-len(train) // MAX_SAMPLE)
+        self._ranges = train.value_ranges()
+        step = -(-len(train.X) // MAX_SAMPLE)
         self._sampled = train.X[::step], train.schema
         if train.classes is not None:
             self.classes_ = train.classes
@@ -176,6 +182,23 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         if not self._class_weight_scales_rows:
             return train
         return train.with_class_weight(getattr(self, "class_weight", None))
+
+    def _read_files(self, table: LongTable, y: Any, sample_weight: Any) -> LongTrainingSet:
+        """Read a training table from its files; sets what scikit-learn expects."""
+        if not self._reads_files:
+            raise DataError(
+                f"table: {type(self).__name__} needs its rows in memory; read the files, such as "
+                "by pd.read_parquet, or use GreedyMiserClassifier or GreedyMiserRegressor"
+            )
+        if y is not None or sample_weight is not None:
+            raise DataError(
+                "table: the target is a column of the files; pass neither y nor weights"
+            )
+        random = check_random_state(getattr(self, "random_state", None))
+        train = LongTrainingSet.read_files(task_of(self), table, self.prices, random)
+        self.n_features_in_ = train.n_features
+        self.feature_names_in_ = np.array(train.schema.table_names, dtype=object)
+        return train
 
     def _sample_rows(self) -> NDArray[np.floating]:
         """Return some training rows, as the model reads them."""
@@ -290,16 +313,6 @@ def _check_integers(X: Any) -> None:
         except DataError as error:
             problems.append(f"column {j} {error}")
     raise_all(DataError, "table", problems)
-
-
-def _value_ranges(train: TrainingSet) -> list[list[float] | None]:
-    """Return the smallest and the largest value of each column; None for categories."""
-    low, high = np.fmin.reduce(train.X, axis=0), np.fmax.reduce(train.X, axis=0)
-    is_known = ~train.categorical & np.isfinite(low)
-    return [
-        [float(a), float(b)] if known else None
-        for a, b, known in zip(low, high, is_known, strict=True)
-    ]
 
 
 class PricedClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[misc]

@@ -170,6 +170,15 @@ class TrainingSet:
         """The target as the user gave it: labels, numbers or grades."""
         return self.y if self.classes is None else self.classes[self.y]
 
+    def value_ranges(self) -> list[list[float] | None]:
+        """Return the smallest and the largest value of each column; None for categories."""
+        low, high = np.fmin.reduce(self.X, axis=0), np.fmax.reduce(self.X, axis=0)
+        is_known = ~self.categorical & np.isfinite(low)
+        return [
+            [float(a), float(b)] if known else None
+            for a, b, known in zip(low, high, is_known, strict=True)
+        ]
+
     def take(self, rows: Rows) -> Self:
         """Keep some of the rows, with the schema as it is."""
         indices = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows

@@ -9,7 +9,8 @@ What is where:
 - `penalty_path.py`: the whole range of penalties from two runs.
 - `validation_tracker.py`: bills and losses of the validation set, tree by tree.
 
-`fit` calls, in this order: `TrainingSet.read` (encode), `Binned.of` (bin), `Grower` and `Boosting`
+`fit` calls, in this order: `TrainingSet.read` (encode), `Binned.of` (bin; a `Table` is encoded and
+binned by `LongTrainingSet.read_files`), `Grower` and `Boosting`
 (allocate), `boost` (round after round: `Loss.derivatives`, `Grower.grow`, `Grower.values`,
 `ForestBuilder.add`), `Boosting.freeze`. `path` runs `PenaltyPath.decrease` and `PenaltyPath.hold`
 in place of `boost`, and makes a point of each checkpoint of the `ValidationTracker`.

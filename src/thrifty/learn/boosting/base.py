@@ -29,6 +29,7 @@ from thrifty.learn.boosting.grower import Grower
 from thrifty.learn.boosting.penalty_path import PenaltyPath
 from thrifty.learn.boosting.validation_tracker import ValidationTracker
 from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.learn.long_training_set import LongTrainingSet
 from thrifty.learn.losses import Loss
 from thrifty.learn.point import Point
 from thrifty.learn.purchases import Purchases
@@ -49,6 +50,8 @@ class GreedyMiser(PricedEstimator):
         "min_samples_leaf": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
     }
+
+    _reads_files = True
 
     def __init__(
         self,
@@ -130,7 +133,9 @@ class GreedyMiser(PricedEstimator):
         return points
 
     def _bin(self, train: TrainingSet) -> Binned:
-        """Bin the training table."""
+        """Bin the training table, unless that was done while it was read."""
+        if isinstance(train, LongTrainingSet):
+            return train.binned
         return Binned.of(train.X, train.categorical, check_random_state(self.random_state))
 
     def _start(

@@ -100,7 +100,7 @@ class GreedyMiserClassifier(PricedClassifier, GreedyMiser):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         validation: tuple[Any, Any] | None = None,
     ) -> Self:
@@ -108,10 +108,11 @@ class GreedyMiserClassifier(PricedClassifier, GreedyMiser):
 
         Parameters
         ----------
-        X : pandas or polars DataFrame, or array of shape (n, d)
-            The table; text and categorical columns are read as categories, NaN as missing.
+        X : pandas or polars DataFrame, array of shape (n, d), or thrifty.Table
+            The table; text and categorical columns are read as categories, NaN as missing. A
+            `Table` is read from its files, which may be larger than memory.
         y : sequence of shape (n,)
-            Labels.
+            Labels; those of a `Table` are in its files.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
         validation : (Xv, yv), optional
@@ -123,7 +124,7 @@ class GreedyMiserClassifier(PricedClassifier, GreedyMiser):
     def path(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         validation: tuple[Any, Any],
         sample_weight: Any = None,

@@ -54,7 +54,7 @@ class GreedyMiserRegressor(RegressorMixin, GreedyMiser):  # type: ignore[misc]
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         validation: tuple[Any, Any] | None = None,
     ) -> Self:
@@ -64,7 +64,7 @@ class GreedyMiserRegressor(RegressorMixin, GreedyMiser):  # type: ignore[misc]
     def path(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         validation: tuple[Any, Any],
         sample_weight: Any = None,

@@ -1,0 +1,274 @@
+"""A training set that is read from files in batches, and kept as bins in a memory map.
+
+Two passes over the files: the first learns categories, target and ranges, and takes the sample that
+places the bins; the second bins every value. What is kept in memory is the target, and what a
+learner needs for each row.
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.bundle import Column, Schema
+from thrifty.bundle.columns import (
+    MAX_CATEGORIES,
+    NO_VALUES,
+    check_exact,
+    check_finite,
+    each_column,
+    join_rarest,
+    learn_categories,
+    read_column,
+    to_numbers,
+)
+from thrifty.costs import PriceList
+from thrifty.errors import DataError
+from thrifty.kernels.binning import SAMPLE, bin_table, find_edges
+from thrifty.learn.binned import BinnedParts
+from thrifty.learn.dataset import TrainingSet, bind_prices, read_target
+from thrifty.long_table import Batch, Table
+
+__all__ = ["LongTrainingSet"]
+
+# Rows of a part of the memory map: while it is filled, it is held in memory.
+PART_ROWS = 1 << 18
+# Training rows that are kept as they are, to say what a model depends on.
+MAX_KEPT = 500
+
+
+@dataclass(frozen=True, eq=False)
+class LongTrainingSet(TrainingSet):
+    """A `TrainingSet` of which only the bins of the rows are kept.
+
+    `X` holds some of the rows, evenly spaced. Rows and columns cannot be taken from it.
+
+    Parameters
+    ----------
+    binned : BinnedParts
+        The bins of all rows, in a temporary file that is removed when they are no longer used.
+    ranges : list of d pairs or None
+        Smallest and largest value of each column; None for categories.
+    """
+
+    binned: BinnedParts = field(kw_only=True)
+    ranges: list[list[float] | None] = field(kw_only=True)
+
+    @classmethod
+    def read_files(
+        cls, task: str, table: Table, prices: PriceList | None, random: np.random.RandomState
+    ) -> Self:
+        """Read a table from its files; `random` draws the sample that places the bins.
+
+        The bins are those of the same table in memory, and so is every model.
+
+        Raises
+        ------
+        DataError
+            If anything cannot be used; it names the file, the column, the row and the remedy.
+        OSError
+            If the temporary folder has no room for the bins.
+        """
+        n = table.n_rows
+        if n < 2:
+            raise DataError(f"table: {n} rows in {len(table.files)} files; give at least 2 rows")
+        sample = np.arange(n) if n <= SAMPLE else np.sort(random.choice(n, SAMPLE, replace=False))
+        contents = _Contents(task, table, len(sample))
+        first = 0
+        for batch in table.batches():
+            last = first + len(batch.frame)
+            begin, end = np.searchsorted(sample, [first, last])
+            contents.add(batch, sample[begin:end] - first, int(begin))
+            first = last
+        schema = contents.schema()
+        bound = bind_prices(prices, schema)
+        target, classes = contents.read_target(n)
+        categorical = np.array([column.categories is not None for column in schema.columns])
+        edges = [
+            np.empty(0) if categorical[j] else find_edges(contents.sample[str(name)])
+            for j, name in enumerate(schema.names)
+        ]
+        bins, kept = _write_bins(table, schema, edges, categorical)
+        return cls(
+            task, None, schema, bound, kept, target, None, classes,
+            binned=BinnedParts(bins, edges, categorical, n), ranges=contents.ranges(schema),
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def value_ranges(self) -> list[list[float] | None]:
+        """Return the smallest and the largest value of each column; None for categories."""
+        return self.ranges
+
+
+class _Contents:
+    """What the first pass finds: categories, the sample, ranges and the target."""
+
+    def __init__(self, task: str, table: Table, n_sample: int) -> None:
+        self.task, self.table = task, table
+        self.counts: dict[str, Counter[Any]] = {}
+        self.declared: dict[str, tuple[Any, ...] | None] = {}
+        self.sample = {name: np.full(n_sample, np.nan) for name in table.features}
+        self.low = dict.fromkeys(table.features, np.nan)
+        self.high = dict.fromkeys(table.features, np.nan)
+        self.codes: list[NDArray[Any]] = []
+        self.labels: dict[Any, int] = {}
+
+    def add(self, batch: Batch, sampled: NDArray[np.intp], place: int) -> None:
+        """Read a batch; its rows `sampled` come to `place` in the sample."""
+
+        def read(j: int) -> None:
+            name = self.table.features[j]
+            cells, declared = read_column(batch.frame[name])
+            if name in self.table.text_columns:
+                counts = batch.frame[name].value_counts()
+                found = Counter({label: count for label, count in counts.items() if count})
+                self.counts.setdefault(name, Counter()).update(found)
+                if self.declared.setdefault(name, declared) != declared:
+                    self.declared[name] = None  # the files disagree: sort the categories
+                return
+            numbers = check_finite(to_numbers(cells))
+            check_exact(cells)
+            self.sample[name][place : place + len(sampled)] = numbers[sampled]
+            self.low[name] = np.fmin(self.low[name], np.fmin.reduce(numbers))
+            self.high[name] = np.fmax(self.high[name], np.fmax.reduce(numbers))
+
+        with _naming(batch):
+            each_column(self.table.features, read, batch.first_row)
+            self._add_target(batch)
+
+    def _add_target(self, batch: Batch) -> None:
+        """Add class codes in the order of their first rows, or numbers."""
+        name = self.table.target
+        column = batch.frame[name]
+        missing = column.isna().to_numpy()
+        if missing.any():
+            row = batch.first_row + int(missing.argmax())
+            raise DataError(f"target {name!r} has no value in row {row}; drop such rows")
+        if name not in self.table.text_columns:
+            text = [isinstance(label, str) for label in column] if column.dtype == object else []
+            if any(text):
+                row = text.index(True)
+                shown = f"{column.iloc[row]!r} in row {batch.first_row + row}"
+                raise DataError(f"target {name!r} holds {shown}, but numbers in the first rows")
+        if self.task != "classification":
+            self.codes.append(read_target(self.task, column.to_numpy(), len(column))[0])
+            return
+        codes, labels = column.factorize()
+        known = [self.labels.setdefault(label, len(self.labels)) for label in labels.tolist()]
+        self.codes.append(np.array(known, dtype=np.int32)[codes])
+
+    def schema(self) -> Schema:
+        """Return the schema of the whole table, sorted by name."""
+
+        def learn(j: int) -> Column:
+            name = self.table.features[j]
+            if name not in self.counts:
+                if np.isnan(self.low[name]):
+                    raise DataError(NO_VALUES)
+                return Column(name)
+            counts, declared = self.counts[name], self.declared[name]
+            cells = np.fromiter(counts, dtype=object, count=len(counts))
+            categories = learn_categories(cells, declared)
+            if categories is None or len(categories) <= MAX_CATEGORIES:
+                return Column(name, categories)
+            kept, other, n_rows = join_rarest(counts, categories)
+            warnings.warn(
+                f"table: column {name!r} has {len(categories)} categories: the {len(kept) - 1} "
+                f"most frequent are kept, all others ({n_rows} rows) become {other!r}",
+                stacklevel=2,
+            )
+            return Column(name, kept, other)
+
+        return Schema(tuple(each_column(self.table.features, learn)), named=True).sort()
+
+    def read_target(self, n: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return class codes and classes, or numbers and None."""
+        codes = np.concatenate(self.codes)
+        if self.task != "classification":
+            return read_target(self.task, codes, n)
+        # Each label once: the order of the classes, and what is wrong with them.
+        order, classes = read_target(self.task, np.array([*self.labels]), len(self.labels))
+        return order[codes], classes
+
+    def ranges(self, schema: Schema) -> list[list[float] | None]:
+        """Return the smallest and the largest value of each column; None for categories."""
+        return [
+            [float(self.low[str(c.name)]), float(self.high[str(c.name)])]
+            if c.categories is None
+            else None
+            for c in schema.columns
+        ]
+
+
+def _write_bins(
+    table: Table,
+    schema: Schema,
+    edges: list[NDArray[np.float64]],
+    categorical: NDArray[np.bool_],
+) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    """Bin all rows into a temporary file; return its memory map, and some encoded rows."""
+    n, d = table.n_rows, len(schema)
+    size = min(n, PART_ROWS)
+    n_parts, step = -(-n // size), -(-n // MAX_KEPT)
+    part, kept = np.zeros((d, size), dtype=np.uint8), np.empty((-(-n // step), d))
+    folder = tempfile.gettempdir()
+    if shutil.disk_usage(folder).free < n_parts * d * size:
+        raise _no_room(folder, n_parts * d * size)
+    # Written, not mapped: a disk that is full is an error here, and the end of the process there.
+    with tempfile.TemporaryFile(prefix="thrifty-bins-", dir=folder) as file:
+        first = 0
+        for batch in table.batches():
+            with _naming(batch):
+                X = schema.encode(batch.frame[list(table.features)], None, batch.first_row)
+            kept[-(-first // step) : -(-(first + len(X)) // step)] = X[-first % step :: step]
+            bins, _ = bin_table(X, categorical, edges=edges)
+            done = 0
+            while done < len(X):
+                place = first % size
+                taken = min(size - place, len(X) - done)
+                part[:, place : place + taken] = bins[:, done : done + taken]
+                first, done = first + taken, done + taken
+                if first % size == 0 or first == n:
+                    _write(file, part, folder)
+        file.flush()
+        stored = np.memmap(file, np.uint8, "r", shape=(n_parts, d, size))
+    return stored, kept
+
+
+def _write(file: BinaryIO, part: NDArray[np.uint8], folder: str) -> None:
+    """Append a part to the temporary file."""
+    try:
+        file.write(part.tobytes())
+    except OSError as error:
+        raise _no_room(folder, part.nbytes, error.errno) from error
+
+
+def _no_room(folder: str, size: int, number: int | None = None) -> OSError:
+    """Return the error that the temporary folder is full."""
+    return OSError(
+        number or errno.ENOSPC,
+        f"no room for {size >> 20} MB of bins of the table; make room, or name another folder in "
+        "the environment variable TMPDIR",
+        folder,
+    )
+
+
+@contextmanager
+def _naming(batch: Batch) -> Iterator[None]:
+    """Let a `DataError` of the block name the file of a batch."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{batch.path}: {str(error).removeprefix('table: ')}") from error

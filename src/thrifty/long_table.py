@@ -1,0 +1,236 @@
+"""Tables in one or many files that are read in batches, never as a whole."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from thrifty.errors import DataError, did_you_mean, raise_all
+from thrifty.table_files import (
+    CSV_SUFFIXES,
+    PARQUET_SUFFIXES,
+    naming_parquet,
+    parse_numbers,
+    read_batches,
+    read_columns,
+)
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["Batch", "Table"]
+
+# Problems of files that one message lists.
+MAX_LISTED = 10
+
+
+class Batch(NamedTuple):
+    """Some consecutive rows of a file.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    first_row : int
+        Number of rows of the file before these.
+    frame : DataFrame
+        The rows: features and target.
+    """
+
+    path: Path
+    first_row: int
+    frame: DataFrame
+
+
+class Table:
+    """A training table in files that may be larger than memory.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        Files of the same columns, whose rows follow each other.
+    target : str
+        The column to predict.
+    drop : sequence of str
+        Columns to ignore.
+
+    Attributes
+    ----------
+    features : list of str
+        The other columns, in the order of the first file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np, pandas as pd
+    >>> from thrifty import GreedyMiserClassifier, Table
+    >>> X = pd.DataFrame({"age": np.arange(100) % 50, "chol": np.arange(100) % 7})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for year, rows in (("2024", X[:60]), ("2025", X[60:])):
+    ...         rows.assign(ill=rows["age"] > 24).to_parquet(f"{folder}/{year}.parquet")
+    ...     table = Table.parquet(folder, target="ill")
+    ...     model = GreedyMiserClassifier(n_estimators=5).fit(table)
+    >>> table.n_rows, table.features
+    (100, ['age', 'chol'])
+    >>> model.predict(X)[[10, 40]]
+    array([False,  True])
+    """
+
+    def __init__(self, files: Sequence[Path], target: str, drop: Sequence[str] = ()) -> None:
+        self.files, self.target, self.drop = list(files), target, list(drop)
+        columns = read_columns(self.files[0])
+        missing = [name for name in (target, *drop) if name not in columns]
+        raise_all(
+            DataError,
+            str(self.files[0]),
+            [f"there is no column {name!r}{did_you_mean(name, columns)}" for name in missing],
+        )
+        self.features = [name for name in columns if name not in {target, *drop}]
+        self._check_files()
+
+    @classmethod
+    def parquet(cls, where: str | os.PathLike[str], target: str, drop: Sequence[str] = ()) -> Self:
+        """Find the Parquet files of a table.
+
+        Parameters
+        ----------
+        where : path
+            A folder of ``.parquet`` files, a pattern such as ``"2025/*.parquet"``, or one file. The
+            files are read in the order of their names.
+        target : str
+            The column to predict.
+        drop : sequence of str
+            Columns to ignore.
+
+        Raises
+        ------
+        DataError
+            If there is no such file, one of them cannot be read, or their columns differ.
+        """
+        return cls(_find_files(where, PARQUET_SUFFIXES), target, drop)
+
+    @classmethod
+    def csv(cls, where: str | os.PathLike[str], target: str, drop: Sequence[str] = ()) -> Self:
+        """Find the CSV files of a table; see `parquet`."""
+        return cls(_find_files(where, CSV_SUFFIXES), target, drop)
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Number of rows of all files; CSV files are read for it."""
+        if self.files[0].suffix.lower() in CSV_SUFFIXES:
+            return sum(len(batch.frame) for batch in self.batches())
+        return sum(_read_footer(path).num_rows for path in self.files)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield all rows in order, some thousand at a time.
+
+        Raises
+        ------
+        DataError
+            If a file is damaged; the message names it.
+        """
+        columns, text = [*self.features, self.target], self.text_columns
+        for path in self.files:
+            first_row = 0
+            for frame in read_batches(path, columns, text):
+                if path.suffix.lower() in CSV_SUFFIXES:
+                    for name in columns:
+                        if name not in text and frame[name].dtype.kind not in "biuf":
+                            frame[name] = parse_numbers(frame[name])
+                yield Batch(path, first_row, frame)
+                first_row += len(frame)
+
+    @cached_property
+    def text_columns(self) -> set[str]:
+        """Columns that hold text or categories; those of CSV files by their first rows."""
+        columns = [*self.features, self.target]
+        if self.files[0].suffix.lower() not in CSV_SUFFIXES:
+            kinds = _read_kinds(self.files[0])
+            return {name for name in columns if kinds[name] in ("text", "categories")}
+        for frame in read_batches(self.files[0], columns):
+            return {
+                name
+                for name in columns
+                if frame[name].dtype.kind not in "biuf" and frame[name].notna().any()
+            }
+        return set()
+
+    def _check_files(self) -> None:
+        """Raise a DataError that names all files whose columns are not those of the first one."""
+        problems: list[str] = []
+        first = None
+        for path in self.files:
+            try:
+                kinds = _read_kinds(path)
+            except (DataError, OSError) as error:
+                problems.append(str(error))
+                continue
+            first = first or kinds
+            for name in (*self.features, self.target):
+                expected, found = first.get(name), kinds.get(name)
+                if found is None:
+                    problems.append(f"{path}: there is no column {name!r}, as in {self.files[0]}")
+                elif found != expected:
+                    problems.append(
+                        f"{path}: column {name!r} holds {found}, but {expected} in {self.files[0]}"
+                    )
+            problems += [
+                f"{path}: column {name!r} is not in {self.files[0]}; drop it"
+                for name in kinds
+                if name not in first and name not in self.drop
+            ]
+        more = [f"and {len(problems) - MAX_LISTED} more"] if len(problems) > MAX_LISTED else []
+        raise_all(DataError, "table", problems[:MAX_LISTED] + more)
+
+    def __repr__(self) -> str:
+        return f"Table({len(self.files)} files, {len(self.features)} features)"
+
+
+def _find_files(where: str | os.PathLike[str], suffixes: tuple[str, ...]) -> list[Path]:
+    """Return the files of a folder or a pattern, in the order of their names."""
+    text = os.fspath(where)
+    try:
+        if os.path.isdir(text):
+            names = [os.path.join(text, name) for name in os.listdir(text)]
+        else:
+            names = [text] if os.path.exists(text) else glob.glob(text)
+    except OSError as error:
+        raise DataError(f"{text}: the folder cannot be read: {error.strerror}") from error
+    files = [Path(name) for name in sorted(names) if name.lower().endswith(suffixes)]
+    if not files:
+        raise DataError(f"{text}: there is no {' or '.join(suffixes)} file; check the path")
+    return files
+
+
+def _read_footer(path: Path) -> Any:
+    """Return the metadata of a Parquet file."""
+    with naming_parquet(path):
+        from pyarrow.parquet import read_metadata
+
+        return read_metadata(path)
+
+
+def _read_kinds(path: Path) -> dict[str, str]:
+    """Return what each column of a file holds, as far as it says so: numbers, text, or dates."""
+    columns = read_columns(path)
+    if path.suffix.lower() in CSV_SUFFIXES:
+        return dict.fromkeys(columns, "text")  # what it means is found while it is read
+    with naming_parquet(path):
+        from pyarrow import types
+        from pyarrow.parquet import read_schema
+
+        schema = read_schema(path)
+
+    def kind(arrow_type: Any) -> str:
+        if types.is_dictionary(arrow_type):
+            return "categories"
+        if types.is_string(arrow_type) or types.is_large_string(arrow_type):
+            return "text"
+        is_number = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
+        return "numbers" if any(test(arrow_type) for test in is_number) else str(arrow_type)
+
+    return {name: kind(schema.field(name).type) for name in columns}

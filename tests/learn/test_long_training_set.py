@@ -1,0 +1,192 @@
+"""Training from files: the model of the same table in memory, to the byte."""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import thrifty.learn.long_training_set as module
+from thrifty import (
+    BudgetForestClassifier,
+    DataError,
+    GreedyMiserClassifier,
+    GreedyMiserRanker,
+    GreedyMiserRegressor,
+    Table,
+)
+
+N = 600
+RNG = np.random.default_rng(0)
+X = pd.DataFrame(RNG.normal(size=(N, 4)).round(2), columns=list("dcba"))
+X["k"] = RNG.integers(0, 9, N)
+X["s"] = RNG.choice(["x", "y", "zz"], N)
+X["level"] = pd.Categorical(RNG.choice(["low", "mid", "high"], N), ["low", "mid", "high"])
+X.loc[::7, "d"] = np.nan
+Y = np.where(X["a"] + (X["s"] == "x") + X["k"] * X["b"] / 9 > 0.4, "ill", "well")
+PRICES = {"a": 1, "b": 2, "c": 1, "d": 1, "k": 3, "s": 1, "level": 1}
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Make small batches and parts, and a folder of its own for temporary files."""
+    monkeypatch.setattr("thrifty.table_files.ROWS_PER_BATCH", 77)
+    monkeypatch.setattr(module, "PART_ROWS", 128)
+    monkeypatch.setattr(module, "SAMPLE", 500)
+    monkeypatch.setattr("thrifty.learn.binned.SAMPLE", 500)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three Parquet files and three CSV files."""
+    for number, first in enumerate(range(0, N, 250)):
+        rows = X.iloc[first : first + 250].assign(y=Y[first : first + 250])
+        rows.to_parquet(tmp_path / f"{number}.parquet")
+        rows.to_csv(tmp_path / f"{number}.csv", index=False)
+    return tmp_path
+
+
+def temporary_files() -> list[str]:
+    return [path.name for path in Path(tempfile.gettempdir()).iterdir()]
+
+
+def saved(model, folder: Path) -> bytes:
+    model.save(folder / "model.thrifty")
+    return (folder / "model.thrifty").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"penalty": 0.002},
+        {"penalty": 0.001, "charge": "example"},
+        {"class_weight": "balanced", "loss": "squared_hinge"},
+    ],
+)
+def test_the_model_is_that_of_the_table_in_memory(folder, settings) -> None:
+    model = GreedyMiserClassifier(PRICES, n_estimators=8, random_state=3, **settings)
+    memory = saved(model.fit(X, Y), folder)
+    importances = model.feature_importances_
+    assert saved(model.fit(Table.parquet(folder, "y")), folder) == memory
+    assert np.array_equal(model.feature_importances_, importances)
+    assert model.n_features_in_ == 7 and list(model.feature_names_in_) == list(X.columns)
+    assert temporary_files() == []
+
+
+def test_csv_files_give_the_model_of_their_text(folder) -> None:
+    model = GreedyMiserClassifier(n_estimators=8, random_state=3)
+    text = X.astype({"level": str})
+    memory = saved(model.fit(text, Y), folder)
+    assert saved(model.fit(Table.csv(folder, "y")), folder) == memory
+
+
+def test_several_classes_and_early_stopping(folder) -> None:
+    labels = X["k"].to_numpy() % 3 + 10
+    for number, first in enumerate(range(0, N, 250)):
+        rows = slice(first, first + 250)
+        X.iloc[rows].drop(columns="k").assign(y=labels[rows]).to_parquet(
+            folder / f"{number}.parquet"
+        )
+    model = GreedyMiserClassifier(n_estimators=8, random_state=3)
+    rows = X.drop(columns="k")
+    memory = saved(model.fit(rows, labels, validation=(rows, labels)), folder)
+    found = saved(model.fit(Table.parquet(folder, "y"), validation=(rows, labels)), folder)
+    assert found == memory
+    assert model.classes_.tolist() == [10, 11, 12]
+
+
+def test_a_regression_and_its_path(folder) -> None:
+    model = GreedyMiserRegressor(PRICES, n_estimators=8, random_state=3)
+    rows = X.drop(columns="a")
+    prices = {name: price for name, price in PRICES.items() if name != "a"}
+    model.set_params(prices=prices)
+    memory = list(model.path(rows, X["a"], validation=(rows, X["a"])))
+    table = Table.parquet(folder, "a", drop=["y"])
+    files = list(model.path(table, validation=(rows, X["a"])))
+    assert [(p.knob, p.bill, p.quality) for p in files] == [
+        (p.knob, p.bill, p.quality) for p in memory
+    ]
+
+
+def test_rare_categories_are_joined(folder) -> None:
+    names = [f"c{i % 300:03}" for i in range(N)]
+    names[:2] = ["(other)", "(other)"]
+    frame = pd.DataFrame({"name": names, "y": Y})
+    frame.to_parquet(folder / "names.parquet")
+    model = GreedyMiserClassifier(n_estimators=3, random_state=0)
+    with pytest.warns(UserWarning, match="301 categories: the 254 most frequent"):
+        model.fit(Table.parquet(folder / "names.parquet", "y"))
+    (column,) = model.schema_.columns
+    assert len(column.categories) == 255 and column.other == "(other)*"
+
+
+def refuse(table, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        GreedyMiserClassifier(n_estimators=2).fit(table)
+    assert temporary_files() == []
+
+
+def test_bad_values_are_named_with_file_and_row(folder) -> None:
+    rows = X[:250].assign(y=Y[:250])
+    rows.assign(a=rows["a"].where(rows.index != 100, np.inf)).to_parquet(folder / "2.parquet")
+    refuse(Table.parquet(folder, "y"), r"2\.parquet: column 'a' holds inf in row 100")
+    rows.assign(y=rows["y"].where(rows.index < 200)).to_parquet(folder / "2.parquet")
+    refuse(Table.parquet(folder, "y"), r"2\.parquet: target 'y' has no value in row 200; drop")
+    text = rows["a"].astype(str).where(rows.index != 99, "abc")
+    rows.assign(a=text).to_csv(folder / "2.csv", index=False)
+    refuse(Table.csv(folder, "y"), r"2\.csv: column 'a' is numeric but holds 'abc' in row 99")
+
+
+def test_a_target_that_changes_its_type_is_named(folder) -> None:
+    for number, target in enumerate([[0, 1] * 50, [1, 0] * 50, [0, "x"] * 50]):
+        X[:100].assign(y=target).to_csv(folder / f"{number}.csv", index=False)
+    refuse(Table.csv(folder, "y"), r"2\.csv: target 'y' holds 'x' in row 1, but numbers")
+
+
+def test_a_column_without_values_and_a_table_without_rows_are_refused(folder) -> None:
+    X.assign(a=np.nan, y=Y).to_parquet(folder / "empty.parquet")
+    refuse(Table.parquet(folder / "empty.parquet", "y"), "column 'a' has no value at all")
+    X[:1].assign(y=Y[:1]).to_parquet(folder / "short.parquet")
+    refuse(Table.parquet(folder / "short.parquet", "y"), "1 rows in 1 files")
+
+
+def test_files_that_disagree_about_the_order_of_categories_are_sorted(folder) -> None:
+    level = pd.Categorical(X["level"][:250], ["mid", "low", "high"])
+    X[:250].assign(level=level, y=Y[:250]).to_parquet(folder / "0.parquet")
+    model = GreedyMiserClassifier(n_estimators=2).fit(Table.parquet(folder, "y"))
+    (column,) = (c for c in model.schema_.columns if c.name == "level")
+    assert column.categories == ("high", "low", "mid")
+
+
+def test_a_full_disk_is_reported_and_nothing_is_left(folder, monkeypatch) -> None:
+    class Usage:
+        free = 10
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module.shutil, "disk_usage", lambda path: Usage)
+        with pytest.raises(OSError, match="no room for .* TMPDIR"):
+            GreedyMiserClassifier().fit(Table.parquet(folder, "y"))
+
+    class Full:
+        def write(self, data: bytes) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="no room for") as caught:
+        module._write(Full(), np.zeros((2, 3), np.uint8), "/somewhere")
+    assert caught.value.errno == errno.ENOSPC and caught.value.filename == "/somewhere"
+    assert temporary_files() == []
+
+
+def test_what_needs_its_rows_in_memory_says_so(folder) -> None:
+    table = Table.parquet(folder, "y")
+    for estimator in (BudgetForestClassifier(), GreedyMiserRanker()):
+        with pytest.raises(DataError, match="needs its rows in memory"):
+            estimator.fit(table, None)
+    with pytest.raises(DataError, match="pass neither y nor weights"):
+        GreedyMiserClassifier().fit(table, Y)

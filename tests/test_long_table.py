@@ -1,0 +1,123 @@
+"""Tables in many files: which files, which columns, and what is refused."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from thrifty import DataError, Table
+
+FRAME = pd.DataFrame({
+    "age": [63.0, 41.0, 50.0, 37.0], "sex": ["m", "f", None, "m"], "ill": [1, 0, 1, 0],
+})  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two Parquet files and two CSV files of the same rows."""
+    monkeypatch.setattr("thrifty.table_files.ROWS_PER_BATCH", 2)
+    for name, rows in (("a", FRAME[:3]), ("b", FRAME[3:])):
+        rows.to_parquet(tmp_path / f"{name}.parquet")
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    return tmp_path
+
+
+def test_files_of_a_folder_or_a_pattern_follow_each_other(folder) -> None:
+    for table in (
+        Table.parquet(folder, "ill"),
+        Table.parquet(f"{folder}/*.parquet", "ill"),
+        Table.csv(folder, "ill"),
+    ):
+        assert [path.stem for path in table.files] == ["a", "b"]
+        assert (table.n_rows, table.features) == (4, ["age", "sex"])
+        batches = list(table.batches())
+        assert [(b.path.stem, b.first_row, len(b.frame)) for b in batches] == [
+            ("a", 0, 2), ("a", 2, 1), ("b", 0, 1),
+        ]  # fmt: skip
+        ages = np.concatenate([batch.frame["age"] for batch in batches])
+        assert ages.tolist() == FRAME["age"].tolist()
+    assert repr(table) == "Table(2 files, 2 features)"
+
+
+def test_one_file_is_a_table_and_columns_may_be_dropped(folder) -> None:
+    table = Table.parquet(folder / "a.parquet", "ill", drop=["sex"])
+    assert (table.n_rows, table.features) == (3, ["age"])
+
+
+def test_text_stays_text_in_all_batches(folder) -> None:
+    pd.DataFrame({"code": ["x", "y", "1", "2"], "ill": [0, 1, 0, 1]}).to_csv(
+        folder / "codes.csv", index=False
+    )
+    table = Table.csv(folder / "codes.csv", "ill")
+    assert table.text_columns == {"code"}
+    assert [b.frame["code"].tolist() for b in table.batches()] == [["x", "y"], ["1", "2"]]
+
+
+def test_numbers_stay_numbers_beside_what_is_none(folder) -> None:
+    pd.DataFrame({"a": [1, 2, 3, "x"], "ill": 0}).to_csv(folder / "mixed.csv", index=False)
+    batches = list(Table.csv(folder / "mixed.csv", "ill").batches())
+    assert batches[1].frame["a"].tolist() == [3.0, "x"]
+
+
+def test_a_csv_file_without_rows_has_no_text(folder) -> None:
+    FRAME[:0].to_csv(folder / "none.csv", index=False)
+    table = Table.csv(folder / "none.csv", "ill")
+    assert (table.n_rows, table.text_columns) == (0, set())
+
+
+def test_all_files_whose_columns_differ_are_named(folder) -> None:
+    FRAME.drop(columns="age").to_parquet(folder / "c.parquet")
+    FRAME.assign(age=["a", "b", "c", "d"]).to_parquet(folder / "d.parquet")
+    FRAME.assign(extra=1).to_parquet(folder / "e.parquet")
+    with pytest.raises(DataError) as caught:
+        Table.parquet(folder, "ill")
+    text = str(caught.value)
+    assert "c.parquet: there is no column 'age'" in text
+    assert "d.parquet: column 'age' holds text, but numbers in" in text
+    assert "e.parquet: column 'extra' is not in" in text
+
+
+def test_a_long_list_of_problems_is_shortened(folder) -> None:
+    for k in range(15):
+        FRAME.drop(columns="age").to_parquet(folder / f"c{k}.parquet")
+    with pytest.raises(DataError, match=r"and 5 more$"):
+        Table.parquet(folder, "ill")
+
+
+def test_a_damaged_file_is_named(folder) -> None:
+    (folder / "c.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(DataError, match=r"c\.parquet: not a Parquet file"):
+        Table.parquet(folder, "ill")
+
+
+def test_a_wrong_target_has_a_remedy(folder) -> None:
+    with pytest.raises(DataError, match="no column 'il'; did you mean 'ill'"):
+        Table.parquet(folder, "il")
+
+
+def test_no_files_and_no_folder_are_refused(tmp_path) -> None:
+    for where in (tmp_path, tmp_path / "none", f"{tmp_path}/*.parquet"):
+        with pytest.raises(DataError, match="there is no .parquet or .pq file"):
+            Table.parquet(where, "ill")
+
+
+def test_an_unreadable_folder_is_named(folder, monkeypatch) -> None:
+    def refuse(path: str) -> list[str]:
+        raise PermissionError(13, os.strerror(13), path)
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    with pytest.raises(DataError, match="the folder cannot be read: Permission denied"):
+        Table.parquet(folder, "ill")
+
+
+def test_kinds_of_columns_are_told_apart(folder) -> None:
+    frame = FRAME.assign(sex=FRAME["sex"].astype("category"), day=pd.Timestamp("2026-03-01"))
+    frame.to_parquet(folder / "kinds.parquet")
+    frame.assign(day="today").to_parquet(folder / "kinds2.parquet")
+    with pytest.raises(DataError, match=r"'day' holds text, but timestamp"):
+        Table.parquet(f"{folder}/kinds*.parquet", "ill")
+    assert Table.parquet(folder / "kinds.parquet", "ill").text_columns == {"sex"}
