@@ -1,9 +1,9 @@
 """How long the efforts of BudgetClassifier take, in plain fits.
 
 A plain fit is one of scikit-learn's HistGradientBoosting with early stopping on the same rows, as
-in targets.py. Both are fitted several times in turn, on splits of their own, and medians are
-divided. The limits are those that the documentation of `effort` names: 5, 30 and 200 plain fits, 3,
-10 and 60 from 20,000 rows on.
+in targets.py. Both are fitted in turn, on several splits, or on one from 20,000 rows on, and
+medians are divided. The limits are those that the documentation of `effort` names: 5, 30 and 200
+plain fits, 3, 10 and 60 from 20,000 rows on.
 
     python benchmarks/efforts.py [SET ...]
 """
