@@ -274,9 +274,7 @@ class CaseRun:
             self.progress.account.paid[offer.item] = result.paid
             shared.spent[source.terms.name] += result.paid
         self.progress.results |= results
-        self._settlements.append(
-            self._ledger.settle(settlements(self._header.case, mine, results))
-        )
+        self._settlements.append(self._ledger.settle(settlements(self._header.case, mine, results)))
         if self._settled is not None and shared.pacing is not None:  # it came too late
             spent, model = self.progress.account.spent(walk), self._header.model
             shared.pacing.ended(self.handle, model, spent, self._settled)
