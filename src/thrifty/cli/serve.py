@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from thrifty.cli.options import FILE, finite
 from thrifty.errors import DataError
 
 if TYPE_CHECKING:
+    from thrifty.bundle import Predictor
+    from thrifty.serve import AsyncSource
     from thrifty.web.demo import Demo
 
 __all__ = ["serve"]
@@ -101,15 +104,17 @@ def serve(
         assert model is not None
         points = load_points(model)
         pacing = None if budget is None else Pacing(points, budget, per_minute, per_day)
-        predictor = points.predictor
         declared = [] if sources is None else read_sources(sources)
-        delivered = {feature for source in declared for feature in source.terms.features}
-        calls = [predictor.schema.names[j] for j in predictor.schema.calls]
-        asked = [name for name in predictor.schema.names if name not in {*delivered, *calls}]
         book = stack.enter_context(Ledger.temporary() if ledger is None else Ledger.open(ledger))
-        replayed = None if shadow is None else Shadow(load(shadow))
-        runtime = Runtime(predictor, declared, book, asked=asked, pacing=pacing, shadow=replayed)
-        app = create_app(predictor, model.stem, settings, runtime, points)
+        runtime = Runtime(
+            points.predictor,
+            declared,
+            book,
+            asked=_undelivered(points.predictor, declared),
+            pacing=pacing,
+            shadow=None if shadow is None else Shadow(load(shadow)),
+        )
+        app = create_app(points.predictor, model.stem, settings, runtime, points)
         config = uvicorn.Config(
             app, host=host, port=port, log_level="warning", access_log=False, server_header=False
         )
@@ -123,6 +128,14 @@ def serve(
         if shown is not None:
             _show_demo(shown, url)
         uvicorn.Server(config).run([socket])
+
+
+def _undelivered(predictor: Predictor, sources: Sequence[AsyncSource]) -> list[str | int]:
+    """Return the features that no source delivers: the client is asked for them."""
+    schema = predictor.schema
+    elsewhere = {schema.names[j] for j in schema.calls}
+    elsewhere |= {feature for source in sources for feature in source.terms.features}
+    return [name for name in schema.names if name not in elsewhere]
 
 
 def _show_demo(demo: Demo, url: str) -> None:
