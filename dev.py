@@ -10,6 +10,8 @@
     python3 dev.py fuzz           hostile input for all readers, for a minute; -h shows the options
     python3 dev.py lint           ruff, mypy and the import rules
     python3 dev.py bench [NAME]   run benchmarks/NAME.py; without a name, list them
+    python3 dev.py bench --results [NAME]
+                                  measure what the papers report, and write docs/results
     python3 dev.py docs           build the documentation into docs/_build/html
     python3 dev.py wheel          build a wheel, the source distribution and their SBOM into dist/
     python3 dev.py hashes         write constraints-hashes.txt: constraints.txt with hashes
@@ -193,8 +195,13 @@ def lint(arguments):
 
 
 def bench(arguments):
-    """Run the named benchmarks one after the other, or list them."""
-    known = sorted(path.stem for path in BENCHMARKS.glob("[!_]*.py"))
+    """Run the named benchmarks one after the other, or list them; --results runs all by default."""
+    folder = BENCHMARKS
+    if arguments[:1] == ["--results"]:
+        folder, arguments = BENCHMARKS / "results", arguments[1:]
+    known = sorted(path.stem for path in folder.glob("[!_]*.py"))
+    if folder != BENCHMARKS:
+        arguments = arguments or known
     unknown = [name for name in arguments if name not in known]
     if unknown:
         sys.exit("No benchmark {}; there are: {}".format(", ".join(unknown), ", ".join(known)))
@@ -204,7 +211,7 @@ def bench(arguments):
     prepare("bench", "parquet", "serve")
     # Otherwise idle OpenMP threads would spin on the cores that are being measured.
     environment = {"OMP_WAIT_POLICY": "passive"}
-    scripts = {name: [PYTHON, BENCHMARKS / f"{name}.py"] for name in arguments}
+    scripts = {name: [PYTHON, folder / f"{name}.py"] for name in arguments}
     return run_all(scripts, environment)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = ROOT / "benchmarks"
+RESULTS = BENCHMARKS / "results"
 # Packages that scripts may compare with; the tests need none of them.
 OPTIONAL = ("catboost", "fastapi", "lightgbm", "ortools", "xgboost")
 # All scripts are imported in one new process, because they set the number of threads, and because
@@ -35,7 +36,7 @@ print(json.dumps(errors))
 
 
 def test_every_benchmark_can_be_imported_without_data(tmp_path: Path) -> None:
-    scripts = sorted(path.stem for path in BENCHMARKS.glob("*.py"))
+    scripts = sorted(path.stem for path in (*BENCHMARKS.glob("*.py"), *RESULTS.glob("*.py")))
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_ALL, *scripts],
         capture_output=True,
@@ -43,7 +44,7 @@ def test_every_benchmark_can_be_imported_without_data(tmp_path: Path) -> None:
         timeout=300,
         env={
             **os.environ,
-            "PYTHONPATH": str(BENCHMARKS),
+            "PYTHONPATH": os.pathsep.join(map(str, (BENCHMARKS, RESULTS))),
             "THRIFTY_DATA": str(tmp_path / "missing"),
             "OMP_NUM_THREADS": "1",
         },
@@ -86,3 +87,9 @@ def test_every_table_on_file_is_written_by_a_script() -> None:
     written = "".join(path.read_text() for path in BENCHMARKS.glob("*.py"))
     tables = sorted(path.stem for path in (ROOT / "docs" / "benchmarks").glob("*.csv"))
     assert [table for table in tables if f'"{table}"' not in written] == []
+
+
+def test_every_page_of_results_is_written_by_a_script() -> None:
+    scripts = {path.stem for path in RESULTS.glob("[!_]*.py")}
+    pages = {path.stem for path in (ROOT / "docs" / "results").glob("*.rst")}
+    assert pages == scripts | {"index"}
