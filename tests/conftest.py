@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -46,6 +48,25 @@ def modules_after() -> Modules:
         return {row.rsplit("|", 1)[1].strip() for row in rows}
 
     return run
+
+
+class StillClock:
+    """A clock that moves when a test says so, and not while a slow machine is at work."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def still_clock(monkeypatch: pytest.MonkeyPatch) -> StillClock:
+    """The clock of all event loops and of the deadlines of cases, for this test."""
+    clock = StillClock()
+    monkeypatch.setattr(asyncio.BaseEventLoop, "time", lambda loop: clock.now)
+    monkeypatch.setattr("thrifty.serve.runtime.run.time", SimpleNamespace(monotonic=clock))
+    return clock
 
 
 FITTED: dict[tuple[object, object], Any] = {}

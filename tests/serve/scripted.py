@@ -57,6 +57,19 @@ def each(name: str, *features: str, act: Any = None, **terms: Any) -> Scripted:
     return Scripted(Terms(name, features, **terms), act)
 
 
+class Late:
+    """What a source does that answers only when it is released; `seconds` pass as it is asked."""
+
+    def __init__(self, clock: Any, seconds: float) -> None:
+        self._clock, self._seconds = clock, seconds
+        self.release = asyncio.Event()
+
+    async def __call__(self, query):
+        self._clock.now += self._seconds
+        await self.release.wait()
+        return dict.fromkeys(query.features, 1.0)
+
+
 def asked(state):
     return [question.feature for question in state.asks]
 

@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import Future
 
 import pytest
-from scripted import NAMES, asked, chain_predictor, each, where
+from scripted import NAMES, Late, asked, chain_predictor, each, where
 
 from thrifty.errors import CaseConflictError, CaseNotFoundError, DataError, LedgerError
 from thrifty.serve import Case, Cases, Ledger, RefusedError, Runtime, TooManyCasesError
@@ -446,16 +446,16 @@ def test_a_ledger_that_does_not_answer_is_not_ready(cases, monkeypatch):
         asyncio.run(cases.check())
 
 
-def test_a_case_that_was_late_goes_on(reopen):
-    async def slow(query):
-        await asyncio.sleep(0.3)
-        return {"age": 1.0}
-
+def test_a_case_that_was_late_goes_on(reopen, still_clock):
+    slow = Late(still_clock, 0.1)
     cases = reopen([each("lab", "age", act=slow)], NAMES[1:])
 
     async def lead():
         late = await cases.create(Case("a", deadline=0.05))
-        await asyncio.sleep(0.4)
+        slow.release.set()
+        while cases.runtime.open_purchases:
+            await asyncio.sleep(0)
+        await asyncio.wrap_future(cases.runtime.ledger.flush())
         seen, n_before = await cases.get(late.handle), await cases.count_open()
         return late, seen, n_before, await cases.tell(late.handle, {}), await cases.count_open()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 from starlette.testclient import TestClient
@@ -25,11 +26,12 @@ def test_it_is_alive_and_ready(client):
     assert [client.get(path).text for path in ("/healthz", "/readyz")] == ["ok\n", "ok\n"]
 
 
-def test_purchases_under_way_settle_before_it_ends(predictor, heart_table):
-    bought = []
+def test_purchases_under_way_settle_before_it_ends(predictor, heart_table, still_clock):
+    release, bought = threading.Event(), []
 
     async def slow(query):
-        await asyncio.sleep(1.0)
+        still_clock.now += 1.0
+        await asyncio.to_thread(release.wait)
         bought.append(query.features)
         return dict.fromkeys(query.features)
 
@@ -39,7 +41,8 @@ def test_purchases_under_way_settle_before_it_ends(predictor, heart_table):
         app = create_app(predictor, runtime=runtime)
         with TestClient(app, base_url="http://localhost") as client:
             client.post("/v1/cases", json={"deadline": 0.5})
-            assert bought == []
+            assert bought == [] and runtime.open_purchases == 1
+            threading.Timer(0.05, release.set).start()  # while it ends
         assert bought
         assert runtime.open_purchases == 0
         assert ledger.open_purchases() == []

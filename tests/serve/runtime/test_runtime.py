@@ -43,15 +43,19 @@ def test_a_runtime_that_was_never_used_can_be_closed(chain):
     Runtime(chain, [each("lab", *NAMES)]).close()
 
 
-def test_closing_waits_for_purchases_under_way(chain, ledger):
+def test_closing_waits_for_purchases_under_way(chain, ledger, still_clock):
+    release = threading.Event()
+
     async def slow(query):
-        await asyncio.sleep(0.2)
+        still_clock.now += 0.1
+        await asyncio.to_thread(release.wait)
         return 1.0
 
     late = FunctionSource("late", slow, ["age"], timeout=0.01)
     with Runtime(chain, [late, each("rest", *NAMES[1:])], ledger) as runtime:
         receipt = runtime.answer(Case("a"))
         assert receipt.skipped == ("age",) and runtime.open_purchases == 1
+        threading.Timer(0.05, release.set).start()  # while it closes
     assert not ledger.open_purchases()
     states = {entry.item: entry.state for _, entries in ledger.cases() for entry in entries}
     assert states["late/age"] == "settled"
@@ -71,7 +75,7 @@ def test_a_blocking_function_that_hangs_does_not_keep_a_case(chain):
     release = threading.Event()
     hanging = FunctionSource("hang", lambda query: release.wait(), ["age"], timeout=0.05)
     runtime = Runtime(chain, [hanging, each("rest", *NAMES[1:])], linger=0.05)
-    receipt = asyncio.run(runtime.serve(Case(deadline=5.0)))
+    receipt = asyncio.run(runtime.serve(Case(deadline=60.0)))
     release.set()
     assert receipt.skipped == ("age",) and receipt.stopped == "complete"
 

@@ -14,13 +14,17 @@ import pytest
 class Server:
     """Answers each request with the next of its replies; the last one again and again.
 
-    A reply is (status, body), or one of "hang", "close", "half" and "late".
+    A reply is (status, body), or one of "hang", "close", "half" and "late". With "hang" and "late",
+    so much time passes on `clock` that nobody waits any longer, and the end of it comes when
+    `release` is set.
     """
 
     def __init__(self) -> None:
         self.replies: list[Any] = [(200, {})]
         self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
         self.url = ""
+        self.clock: Any = None
+        self.release = threading.Event()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
         self._thread.start()
@@ -52,17 +56,16 @@ class Server:
             writer.close()
 
     async def _reply(self, reply: Any, writer: asyncio.StreamWriter) -> bool:
-        if reply == "hang":
-            await asyncio.sleep(30)
-            return False
-        if reply == "close":
+        if reply in ("hang", "late"):
+            self.clock.now += 0.45
+            await asyncio.to_thread(self.release.wait)
+        if reply in ("hang", "close"):
             return False
         if reply == "half":
             writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"sc')
             await writer.drain()
             return False
         if reply == "late":
-            await asyncio.sleep(0.8)
             reply = (200, {"score": 7})
         status, content = reply
         body = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -73,6 +76,7 @@ class Server:
         return True
 
     def stop(self) -> None:
+        self.release.set()
         self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join()
 
