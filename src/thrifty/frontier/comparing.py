@@ -159,7 +159,8 @@ def _trace(name: str, learner: Any, sets: ThreeSets, metric: Metric, seed: int) 
 def _steps(learner: str, split: int, curve: Curve, test: ValidationSet, metric: Metric) -> Steps:
     """Find the budget from which on each point is chosen; measure the points on the test set."""
     chosen: list[tuple[float, CurvePoint]] = []
-    for budget in np.unique([point.bill for point in curve.points]).tolist():
+    ceiling = max(point.ceiling for point in curve.points)
+    for budget in np.unique([ceiling, *(point.bill for point in curve.points)]).tolist():
         point = curve.choose(budget)
         if not chosen or point is not chosen[-1][1]:
             chosen.append((budget, point))

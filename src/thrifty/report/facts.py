@@ -53,12 +53,14 @@ def fit_facts(
     -------
     dict
         ``title``, ``headline`` (``remarks``, what a user must know first, and ``comparison``),
-        ``settings``, ``chosen`` (the chosen point with its validation and test results); on the
-        test set, with intervals: ``test`` (the chosen model), ``baselines``, ``constant`` and
-        ``test_points`` (the frontier and the constant); ``total`` (features and errors on the test
-        set, where errors have costs); on the validation set: ``frontier`` (what is Pareto-optimal
-        as printed, and the chosen point) and ``points``; ``learners`` (which ones ran), everything
-        in `prediction_facts` for the test set, ``provenance`` and ``assumptions``.
+        ``settings``, ``chosen`` (the chosen point with its validation and test results),
+        ``alternative`` (a cheaper point that is not clearly worse, where money was no object, and a
+        budget for it); on the test set, with intervals: ``test`` (the chosen model), ``baselines``,
+        ``constant`` and ``test_points`` (the frontier and the constant); ``total`` (features and
+        errors on the test set, where errors have costs); on the validation set: ``frontier`` (what
+        is Pareto-optimal as printed, and the chosen point) and ``points``; ``learners`` (which ones
+        ran), everything in `prediction_facts` for the test set, ``provenance`` and
+        ``assumptions``.
 
     Examples
     --------
@@ -106,6 +108,7 @@ def fit_facts(
             "validation": _point(chosen),
             "test": test,
         },
+        "alternative": _alternative(found),
         "total": _total(found.total),
         "test": test,
         "test_points": [
@@ -262,6 +265,12 @@ def _frontier(found: BudgetFit) -> list[dict[str, Any]]:
         tied = any(point is chosen for point in found.curve.frontier)
         shown += [{**row, "dominated": True, "tied": tied} for row in rows if row["chosen"]]
     return sorted(shown, key=lambda row: row["bill"])
+
+
+def _alternative(found: BudgetFit) -> dict[str, Any] | None:
+    """Return the figures of a cheaper point on the validation set, and a budget for it."""
+    alternative = found.alternative
+    return alternative and {**_point(alternative.point), "budget": alternative.budget}
 
 
 def _point(point: CurvePoint) -> dict[str, Any]:
