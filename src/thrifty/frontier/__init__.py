@@ -6,8 +6,7 @@ from thrifty.frontier.baselines import Baseline
 from thrifty.frontier.blending import blend
 from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
 from thrifty.frontier.choice import Alternative, affordable, cheaper_alternative, choose
-from thrifty.frontier.comparing import compare
-from thrifty.frontier.comparison import Comparison
+from thrifty.frontier.comparison import Comparison, compare
 from thrifty.frontier.curve import Curve, CurvePoint, pareto_optimal
 from thrifty.frontier.fit_budget import BudgetFit, fit_budget
 from thrifty.frontier.fit_progress import Progress, progress
