@@ -96,6 +96,11 @@ class ThreeSets:
             "test": len(self.test),
         }
 
+    @property
+    def held_out(self) -> ValidationSet | None:
+        """The validation set, unless its rows are trained on."""
+        return None if self.cross_fitted else self.validation
+
     def suited_to(self, learners: Iterable[Any], whole: TrainingSet) -> ThreeSets:
         """Return the sets for these learners: those that cross-fit train on validation rows, too.
 
@@ -287,8 +292,7 @@ def fit_budget(
     if not estimator.has_several_budgets:
         sets = parts.suited_to(estimator.candidates(whole.task).values(), whole)
     try:
-        held_out = None if sets.cross_fitted else sets.validation
-        estimator.fit(sets.train, None, validation=held_out, resume=resume)
+        estimator.fit(sets.train, None, validation=sets.held_out, resume=resume)
     except ResumeError:
         raise
     except DataError as error:
@@ -311,9 +315,7 @@ def fit_budget(
         task=whole.task,
         guessed=task is None,
         estimator=estimator,
-        predictor=_with_provenance(
-            estimator, whole.task, chosen.result, data, random_state, sets.sizes
-        ),
+        predictor=_with_provenance(estimator, chosen.result, data, random_state, sets.sizes),
         test_result=chosen.result,
         test_points=measure_points(
             estimator.frontier_.frontier, point, constant.result, test, metric
@@ -427,7 +429,6 @@ def table_digest(rows: ValidationSet) -> str:
 
 def _with_provenance(
     estimator: BudgetEstimator,
-    task: str,
     result: TestResult,
     data: str,
     seed: int,
@@ -437,7 +438,7 @@ def _with_provenance(
     point, budget = estimator.point_, estimator.budget
     model = estimator.predictor_
     origin = {
-        "task": task,
+        "task": estimator.frontier_.task,
         "learner": point.learner,
         "budget": dict(budget) if isinstance(budget, Mapping) else budget,
         "seed": seed,

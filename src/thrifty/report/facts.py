@@ -76,7 +76,7 @@ def fit_facts(
     >>> facts["settings"]["task"], facts["bills"]["mean"]
     ('classification', 1.0)
     """
-    estimator, chosen, metric = found.estimator, found.chosen, found.curve.scoring
+    estimator, chosen = found.estimator, found.chosen
     test, first, sentence = _figures(found.test_result), remarks(found), comparison(found)
     budgets = read_amounts(estimator.budget, found.predictor.prices)
     return {
@@ -84,23 +84,7 @@ def fit_facts(
         "headline": " ".join([*first, sentence]),
         "remarks": first,
         "comparison": sentence,
-        "settings": {
-            "target": target,
-            "source": source,
-            "task": found.task,
-            "inferred": found.guessed,
-            "metric": metric,
-            "budget": estimator.main_budget,
-            "other_budgets": other_amounts(estimator.budget, found.predictor.prices),
-            "quality": found.target_quality,
-            "cap": estimator.main_cap,
-            "other_caps": other_amounts(estimator.cap, found.predictor.prices, "cap"),
-            "confidence": estimator.confidence,
-            **_table_facts(found.predictor),
-            "rows": found.sets.sizes,
-            "queries": count_queries(found.test),
-            "cross_fitted": found.sets.cross_fitted,
-        },
+        "settings": _settings(found, target, source),
         "chosen": {
             "learner": chosen.learner,
             "knob": dict(chosen.knob),
@@ -265,6 +249,28 @@ def _frontier(found: BudgetFit) -> list[dict[str, Any]]:
         tied = any(point is chosen for point in found.curve.frontier)
         shown += [{**row, "dominated": True, "tied": tied} for row in rows if row["chosen"]]
     return sorted(shown, key=lambda row: row["bill"])
+
+
+def _settings(found: BudgetFit, target: str, source: str) -> dict[str, Any]:
+    """Return what was asked for, and of which table."""
+    estimator = found.estimator
+    return {
+        "target": target,
+        "source": source,
+        "task": found.task,
+        "inferred": found.guessed,
+        "metric": found.curve.scoring,
+        "budget": estimator.main_budget,
+        "other_budgets": other_amounts(estimator.budget, found.predictor.prices),
+        "quality": found.target_quality,
+        "cap": estimator.main_cap,
+        "other_caps": other_amounts(estimator.cap, found.predictor.prices, "cap"),
+        "confidence": estimator.confidence,
+        **_table_facts(found.predictor),
+        "rows": found.sets.sizes,
+        "queries": count_queries(found.test),
+        "cross_fitted": found.sets.cross_fitted,
+    }
 
 
 def _alternative(found: BudgetFit) -> dict[str, Any] | None:

@@ -100,8 +100,9 @@ def remarks(found: BudgetFit) -> list[str]:
                 f"On the test set, the mean is {amount(mean, name, prices)}, above the budget of "
                 f"{amount(limit, name, prices)}."
             )
-    if found.alternative is not None:
-        items.append(_alternative_remark(found, found.alternative))
+    alternative = found.alternative
+    if alternative is not None:
+        items.append(_alternative_remark(found, alternative))
     return items
 
 
