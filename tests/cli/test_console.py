@@ -37,6 +37,7 @@ def facts(**changes) -> dict:
                      "rows": {"train": 60, "validation": 20, "test": 20}, "cross_fitted": False},
         "chosen": {"learner": "greedy-miser", "test": test, "validation": point(8.75, 0.9)},
         "test": test,
+        "alternative": None,
         "total": None,
         "baselines": [result(10.0, 0.875, name="plain forest on all features")],
         "constant": result(0.0, 0.5, name="constant"),
@@ -114,19 +115,23 @@ def test_of_many_points_the_ends_the_chosen_one_and_some_others_are_listed(
 
 
 @pytest.mark.parametrize(
-    ("quality", "tied", "why"),
+    ("quality", "tied", "alternative", "why"),
     [
-        (None, False, "judged by labels and probabilities together"),
-        (None, True, "ahead of all cheaper ones by less than the digits show"),
-        (0.8, False, "shown to be good enough"),
+        (None, False, None, "judged by labels and probabilities together"),
+        (None, True, None, "ahead of all cheaper ones by less than the digits show"),
+        (None, False, point(4.42, 0.8315), "the strongest, as the budget excludes nothing"),
+        (0.8, False, None, "shown to be good enough"),
     ],
 )
-def test_a_chosen_point_that_is_beaten_is_mentioned_apart(capsys, quality, tied, why) -> None:
+def test_a_chosen_point_that_is_beaten_is_mentioned_apart(
+    capsys, quality, tied, alternative, why
+) -> None:
     beaten = point(15.08, 0.83, chosen=True, dominated=True, tied=tied)
     best = point(4.42, 0.8315)
     settings = {**facts()["settings"], "quality": quality}
     chosen = {"learner": "ladder", "validation": beaten, "test": result(15.0, 0.8)}
-    show_fit(facts(settings=settings, frontier=[best, beaten], chosen=chosen))
+    given = {"settings": settings, "chosen": chosen, "alternative": alternative}
+    show_fit(facts(**given, frontier=[best, beaten]))
     text = " ".join(printed(capsys))
     assert "The chosen model is not on it, but" in text and why in text
     assert "ladder, mean bill CAD 15.08, accuracy 83.0%" in text

@@ -13,7 +13,7 @@ from points import MODEL, curve
 
 from thrifty import Point
 from thrifty.errors import BudgetError
-from thrifty.frontier import affordable, choose, pareto_optimal
+from thrifty.frontier import affordable, cheaper_alternative, choose, pareto_optimal
 from thrifty.frontier.confidence import upper_bound
 
 
@@ -219,7 +219,7 @@ def test_a_dearer_point_that_is_hardly_better_is_not_chosen() -> None:
     free = by_hand.point(0, 0.5, gains=np.tile([0.0, 1.0], 50), neg_brier=np.full(100, -0.5))
     gains = np.roll(cheap.gains, 1)  # right as often, on other rows: the difference is noise
     dear = by_hand.point(50, 0.8, gains=gains, neg_brier=dear.neg_brier, bills=np.full(100, 50.0))
-    assert choose(curve(free, cheap, dear), 99) is cheap
+    assert choose(curve(free, cheap, dear, gained(100, 80, -0.3)), 99) is cheap
 
 
 def constant(right, neg_brier):
@@ -247,29 +247,106 @@ def test_labels_that_differ_on_a_row_or_two_are_not_worth_money() -> None:
     assert choose(curve(free, clearly), 99) is clearly
 
 
-def is_clear(ahead) -> bool:
-    return ahead.mean() > ahead.std(ddof=1) / math.sqrt(len(ahead))
+def is_clear(ahead, errors=1) -> bool:
+    return ahead.mean() > errors * ahead.std(ddof=1) / math.sqrt(len(ahead))
 
 
-rows_of_gains = st.lists(st.sampled_from([0.0, 1.0]), min_size=30, max_size=30).map(np.array)
-briers = st.lists(st.floats(-2, 0), min_size=30, max_size=30).map(np.array)
+# Drawn by a seed: lists that are drawn value by value are too much alike to find anything.
+def random_point(bill: int, right: float, seed: int):
+    random = np.random.default_rng(seed)
+    gains = (random.random(30) < right).astype(float)
+    brier = -random.random(30) * (2 - gains)
+    bills = np.full(30, float(bill))
+    return by_hand.point(bill, gains.mean(), gains=gains, neg_brier=brier, bills=bills)
 
 
-@given(st.lists(st.tuples(st.integers(1, 9), rows_of_gains, briers), max_size=6), rows_of_gains)
-def test_nothing_is_sold_that_is_no_better_than_what_is_free(sold, free_gains) -> None:
-    free = by_hand.point(0, free_gains.mean(), gains=free_gains, neg_brier=np.full(30, -0.4))
-    points = [
-        by_hand.point(bill, gains.mean(), gains=gains, neg_brier=brier, bills=np.full(30, bill))
-        for bill, gains, brier in sold
-    ]
-    found = curve(free, *points)
-    chosen = choose(found, 99)
+sold_points = st.lists(
+    st.builds(random_point, st.integers(1, 9), st.floats(0.3, 1.0), st.integers(0, 10**6)),
+    max_size=6,
+)
+free_points = st.builds(random_point, st.just(0), st.floats(0.3, 0.7), st.integers(0, 10**6))
+
+
+@given(sold_points, free_points)
+def test_a_budget_that_excludes_something_never_buys_what_is_dearer_and_no_better(
+    sold, free
+) -> None:
+    found = curve(free, *sold, by_hand.point(99, 1, gains=np.ones(30), neg_brier=np.zeros(30)))
+    chosen = choose(found, 98)
     assert chosen is free or is_clear(chosen.gains - free.gains)
     assert chosen is free or is_clear(chosen.smooth_gains - free.smooth_gains)
-    # Never a dearer point that is no better by what points are compared by.
     assert chosen in found.choices
-    cheaper = [point for point in points if point.bill < chosen.bill]
+    cheaper = [point for point in sold if point.bill < chosen.bill]
     assert all(point.smooth_quality < chosen.smooth_quality for point in cheaper)
+
+
+@given(sold_points, free_points)
+def test_where_money_is_no_object_the_strongest_point_is_chosen(sold, free) -> None:
+    found = curve(free, *sold)
+    frugal = choose(curve(free, *sold, by_hand.point(99, 0, gains=np.zeros(30))), 98)
+    chosen = choose(found, 9)
+    assert chosen is choose(found, math.inf)
+    assert chosen is free or is_clear(chosen.gains - free.gains)
+    assert chosen is free or is_clear(chosen.smooth_gains - free.smooth_gains)
+    if chosen is not free and chosen is not frugal:
+        assert chosen.bill == max(point.bill for point in sold)
+        assert not is_clear(frugal.smooth_gains - chosen.smooth_gains, errors=3)
+
+
+def with_hits(bill, hits, **changes):
+    gains = np.zeros(100)
+    gains[list(hits)] = 1.0
+    return by_hand.point(bill, gains.mean(), gains=gains, bills=np.full(100, bill), **changes)
+
+
+FREE, FRUGAL, STRONG = (
+    with_hits(0, range(50)), with_hits(2, range(10, 92)), with_hits(9, range(18, 98))
+)  # fmt: skip
+
+
+def test_a_point_that_seems_a_little_worse_is_taken_for_the_strongest() -> None:
+    # 82 and 80 rows of 100 are right.
+    assert choose(curve(FREE, FRUGAL, STRONG), 9) is STRONG
+    assert choose(curve(FREE, FRUGAL, STRONG), 8.9) is FRUGAL
+
+
+def test_a_point_that_buys_the_most_and_is_clearly_worse_is_not_chosen() -> None:
+    overfitted = with_hits(9, range(10, 80))
+    assert choose(curve(FREE, FRUGAL, overfitted), 99) is FRUGAL
+
+
+def test_the_strongest_is_the_best_of_the_dearest_points_of_the_learners() -> None:
+    other = with_hits(30, range(20, 90), learner="other")
+    assert choose(curve(FREE, FRUGAL, STRONG, other), 99) is STRONG
+
+
+def test_where_money_is_no_object_a_cheaper_alternative_is_named_with_its_budget() -> None:
+    found = curve(FREE, FRUGAL, STRONG)
+    cheaper = cheaper_alternative(found.with_chosen(STRONG), math.inf)
+    assert cheaper == (FRUGAL, 2.0)
+    assert choose(found, cheaper.budget) is FRUGAL
+
+
+@pytest.mark.parametrize("confidence", [None, 0.95])
+def test_the_budget_of_an_alternative_is_rounded_up(confidence) -> None:
+    varied = by_hand.point(
+        2.0, FRUGAL.quality, gains=FRUGAL.gains, bills=np.tile([1.11115, 2.88892], 50), ceiling=3.0
+    )
+    found = curve(varied, STRONG)
+    cheaper = cheaper_alternative(found.with_chosen(STRONG), math.inf, confidence)
+    assert cheaper is not None and cheaper.point is varied
+    assert cheaper.budget == float(f"{cheaper.budget:.3g}") >= 2.0
+
+
+def test_there_is_no_alternative_to_a_point_that_is_clearly_the_best() -> None:
+    best = with_hits(9, range(100))
+    found = curve(FREE, FRUGAL, best).with_chosen(best)
+    assert cheaper_alternative(found, math.inf) is None
+
+
+def test_a_budget_that_excludes_something_needs_no_alternative() -> None:
+    found = curve(FREE, FRUGAL, STRONG).with_chosen(FRUGAL)
+    assert cheaper_alternative(found, 8.9) is None
 
 
 # --- where errors have costs -------------------------------------------------
@@ -317,7 +394,6 @@ def test_of_totals_that_are_level_the_cheaper_point_is_chosen() -> None:
     assert choose(curve(free, cheap, clear), 99) is clear
 
 
-# Drawn by a seed: lists that are drawn value by value are too much alike to find anything.
 costs_of_rows = st.integers(0, 10**6).map(
     lambda seed: np.random.default_rng(seed).choice([0.0, 5.0, 50.0], size=12)
 )

@@ -169,6 +169,14 @@ def test_a_cap_that_no_point_keeps_is_named(fitted):
         within_caps(curve, {"CAD": 0.5})
 
 
+def test_several_budgets_that_exclude_nothing_lead_to_the_strongest_model(fitted):
+    rich = fitted.at_budget({"CAD": 1e6, "latency": 1e6}).point_
+    assert rich.bill == max(point.bill for point in fitted.frontier_.points)
+    assert rich is fitted.at_budget(None).point_
+    quick = fitted.at_budget({"CAD": 1e6, "latency": 30}).point_
+    assert quick.bill < rich.bill
+
+
 def test_budgets_that_cannot_be_met_together_are_named(fitted):
     curve = fitted.frontier_
     dear = tuple(point for point in curve.points if point.bill > 5)

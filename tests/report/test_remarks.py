@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thrifty import GreedyMiserClassifier, Prices
+from thrifty.costs.money import money
 from thrifty.frontier import fit_budget
 from thrifty.report import fit_facts
 from thrifty.report.remarks import comparison, remarks
@@ -208,3 +209,22 @@ def test_a_quality_that_the_test_set_does_not_confirm_is_admitted(found) -> None
     words = "On the test set, accuracy is 73.9% [67.0, 80.0], below the 80.0% that was asked for."
     assert words in remarks(short)
     assert words not in remarks(replace(short, target_quality=0.7))
+
+
+def test_where_money_is_no_object_a_cheaper_model_is_named_with_its_budget(found) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 3))
+    y = X[:, 0] + rng.normal(size=300) > 0
+    rich = fit_budget(
+        X, y, prices=Prices([1, 5, 3], unit="CAD"), learners=[GreedyMiserClassifier(n_estimators=9)]
+    )
+    cheaper, budget = rich.alternative
+    assert cheaper.bill < rich.chosen.bill
+    assert rich.estimator.at_budget(budget).point_ is cheaper
+    (words,) = [text for text in remarks(rich) if "a cheaper one is not clearly worse" in text]
+    assert f"at {format_mean(cheaper.bill, 'CAD')} per example instead of" in words
+    assert words.endswith(f"To get it, use a budget of {money(budget, 'CAD')}.")
+    assert fit_facts(rich)["alternative"]["budget"] == budget
+    # A budget below the dearest model, or a quality, is frugal already.
+    assert found.alternative is None and fit_facts(found)["alternative"] is None
+    assert replace(rich, target_quality=0.5).alternative is None

@@ -182,6 +182,8 @@ def show_fit(facts: dict[str, Any]) -> None:
             why = "the cheapest of those shown to be good enough"
         elif facts["total"] is not None:
             why = "the one with the lowest total cost of features and errors"
+        elif facts["alternative"] is not None:
+            why = "the strongest, as the budget excludes nothing"
         elif hidden[0]["tied"]:
             why = "ahead of all cheaper ones by less than the digits show"
         show_text(

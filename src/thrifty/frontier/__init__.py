@@ -5,9 +5,8 @@ from __future__ import annotations
 from thrifty.frontier.baselines import Baseline
 from thrifty.frontier.blending import blend
 from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
-from thrifty.frontier.choice import affordable, choose
-from thrifty.frontier.comparing import compare
-from thrifty.frontier.comparison import Comparison
+from thrifty.frontier.choice import Alternative, affordable, cheaper_alternative, choose
+from thrifty.frontier.comparison import Comparison, compare
 from thrifty.frontier.curve import Curve, CurvePoint, pareto_optimal
 from thrifty.frontier.fit_budget import BudgetFit, fit_budget
 from thrifty.frontier.fit_progress import Progress, progress
@@ -16,6 +15,7 @@ from thrifty.frontier.results import TestPoint, TestResult, TotalCost
 from thrifty.frontier.tracing import trace
 
 __all__ = [
+    "Alternative",
     "Baseline",
     "BudgetClassifier",
     "BudgetFit",
@@ -31,6 +31,7 @@ __all__ = [
     "TotalCost",
     "affordable",
     "blend",
+    "cheaper_alternative",
     "choose",
     "compare",
     "fit_budget",

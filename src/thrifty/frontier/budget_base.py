@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
@@ -250,9 +251,7 @@ class BudgetEstimator(PricedEstimator):
         budgets = read_amounts(budget, prices)
         main, *_ = prices.currencies
         if budgets.keys() <= {main}:
-            # Without a budget, money is no object.
-            most = max(point.ceiling for point in curve.points)
-            return choose(curve, budgets.get(main, most), self.confidence)
+            return choose(curve, budgets.get(main, math.inf), self.confidence)
         if self._spending is None:
             raise BudgetError(
                 f"budget: points are measured in {main} only; fit with a budget of "

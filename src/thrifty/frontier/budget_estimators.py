@@ -33,8 +33,9 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     prices : Prices, mapping or sequence, optional
         What features cost; one unit each by default.
     budget : float or mapping of str to float, optional
-        Largest mean bill. By default money is no object. A mapping has a budget for each of several
-        currencies of the prices, and for the ``"latency"`` if they have delays: all of them hold.
+        Largest mean bill. By default money is no object, and the strongest model is chosen. A
+        mapping has a budget for each of several currencies of the prices, and for the ``"latency"``
+        if they have delays: all of them hold.
     cap : float or mapping of str to float, optional
         Largest bill of any single example; a mapping likewise.
     scoring : str or callable, optional

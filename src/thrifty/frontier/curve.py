@@ -253,9 +253,10 @@ class Curve:
 
     @property
     def choices(self) -> tuple[CurvePoint, ...]:
-        """The points that `choose` chooses from: each is better than all that cost no more.
+        """The points that a budget can lead to: each is better than all that cost no more.
 
-        They are compared by `smooth_quality`; where that is the quality, this is the frontier.
+        They are compared by `smooth_quality`; where that is the quality, this is the frontier. A
+        budget that excludes no point may lead to the one that buys the most.
         """
         kept: list[CurvePoint] = []
         for point in sorted(self.points, key=lambda point: (point.bill, -point.smooth_quality)):

@@ -8,6 +8,7 @@ choose on. The results that are reported come from the test set.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from thrifty.errors import DataError, ResumeError
 from thrifty.frontier.baselines import Baseline, PlainModels
 from thrifty.frontier.budget_base import BudgetEstimator
 from thrifty.frontier.budget_estimators import BudgetClassifier, BudgetRanker, BudgetRegressor
+from thrifty.frontier.choice import Alternative, cheaper_alternative
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.frontier.fit_progress import current_report, reporting
 from thrifty.frontier.jobs import digest_of_rows
@@ -93,6 +95,11 @@ class ThreeSets:
             "validation": len(self.validation),
             "test": len(self.test),
         }
+
+    @property
+    def held_out(self) -> ValidationSet | None:
+        """The validation set, unless its rows are trained on."""
+        return None if self.cross_fitted else self.validation
 
     def suited_to(self, learners: Iterable[Any], whole: TrainingSet) -> ThreeSets:
         """Return the sets for these learners: those that cross-fit train on validation rows, too.
@@ -187,6 +194,17 @@ class BudgetFit:
         """Whether totals of features and errors are to be compared, as a total was minimized."""
         return self.total is not None and self.target_quality is None
 
+    @property
+    def alternative(self) -> Alternative | None:
+        """A cheaper model that is not clearly worse, where money was no object."""
+        estimator = self.estimator
+        if self.target_quality is not None or estimator.has_several_budgets:
+            return None
+        budget = estimator.main_budget
+        return cheaper_alternative(
+            self.curve, math.inf if budget is None else budget, estimator.confidence
+        )
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the chosen model, and the other points of the hull, to a `.thrifty` file."""
         operating_points(self.curve, self.predictor).save(path)
@@ -268,21 +286,13 @@ def fit_budget(
     >>> found.baselines[1].name, found.baselines[1].bill
     ('plain forest on all features', 51.0)
     """
-    if isinstance(X, TrainingSet):
-        name, whole = X.task, X.with_costs(costs)
-        if groups is not None:
-            whole = replace(whole, clusters=queries(groups, len(whole), "groups"))
-    else:
-        name = task or guess_task(np.asarray(y), None if qid is None else np.asarray(qid))
-        whole = _read(name, X, y, qid, groups, settings.get("prices"), sample_weight, costs)
-    estimator: Any = ESTIMATORS[name](random_state=random_state, **settings)
-    parts = split_table(whole, share, random_state)
-    sets = parts
+    whole = _read(task, X, y, qid, groups, settings.get("prices"), sample_weight, costs)
+    estimator: Any = ESTIMATORS[whole.task](random_state=random_state, **settings)
+    sets = parts = split_table(whole, share, random_state)
     if not estimator.has_several_budgets:
-        sets = parts.suited_to(estimator.candidates(name).values(), whole)
+        sets = parts.suited_to(estimator.candidates(whole.task).values(), whole)
     try:
-        held_out = None if sets.cross_fitted else sets.validation
-        estimator.fit(sets.train, None, validation=held_out, resume=resume)
+        estimator.fit(sets.train, None, validation=sets.held_out, resume=resume)
     except ResumeError:
         raise
     except DataError as error:
@@ -290,8 +300,7 @@ def fit_budget(
         raise DataError(f"the {len(sets.train)} training rows: {error}") from error
     if target_quality is not None:
         estimator = estimator.at_quality(target_quality)
-    metric = estimator.metric_
-    point = estimator.point_
+    metric, point = estimator.metric_, estimator.point_
     test = parts.test.encode_by(point.model.schema)
     outputs = ValidationOutputs.of(point.model, test.X)
     chosen = MeasuredOutputs.of(outputs, test, metric, point.ceiling, point.model.decision)
@@ -303,10 +312,10 @@ def fit_budget(
         baselines = tuple(_baselines(whole, parts, chosen, metric, estimator, random_state))
     data = table_digest(whole.hold_out(np.arange(len(whole)), point.model.schema))
     return BudgetFit(
-        task=name,
+        task=whole.task,
         guessed=task is None,
         estimator=estimator,
-        predictor=_with_provenance(estimator, name, chosen.result, data, random_state, sets.sizes),
+        predictor=_with_provenance(estimator, chosen.result, data, random_state, sets.sizes),
         test_result=chosen.result,
         test_points=measure_points(
             estimator.frontier_.frontier, point, constant.result, test, metric
@@ -369,7 +378,7 @@ def split_table(whole: TrainingSet, share: float = SHARE, random_state: int = 0)
 
 
 def _read(
-    task: str,
+    task: str | None,
     X: Any,
     y: Any,
     qid: Any,
@@ -378,7 +387,17 @@ def _read(
     sample_weight: Any,
     costs: Any,
 ) -> TrainingSet:
-    """Read the whole table, so that errors name the rows as the user knows them."""
+    """Read the whole table, so that errors name the rows as the user knows them.
+
+    A table that was read before keeps its task.
+    """
+    if isinstance(X, TrainingSet):
+        whole = X.with_costs(costs)
+        if groups is None:
+            return whole
+        return replace(whole, clusters=queries(groups, len(whole), "groups"))
+    if task is None:
+        task = guess_task(np.asarray(y), None if qid is None else np.asarray(qid))
     if task not in LEARNERS:
         raise DataError(f"task: {task!r} is not one of {', '.join(LEARNERS)}")
     if qid is None and task == "ranking":
@@ -410,7 +429,6 @@ def table_digest(rows: ValidationSet) -> str:
 
 def _with_provenance(
     estimator: BudgetEstimator,
-    task: str,
     result: TestResult,
     data: str,
     seed: int,
@@ -420,7 +438,7 @@ def _with_provenance(
     point, budget = estimator.point_, estimator.budget
     model = estimator.predictor_
     origin = {
-        "task": task,
+        "task": estimator.frontier_.task,
         "learner": point.learner,
         "budget": dict(budget) if isinstance(budget, Mapping) else budget,
         "seed": seed,

@@ -10,7 +10,6 @@ once with the full confidence.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,7 +25,7 @@ from thrifty.costs.bound import LATENCY, MAIN
 from thrifty.costs.combined import combine
 from thrifty.costs.money import duration, money
 from thrifty.errors import BudgetError, did_you_mean, raise_all
-from thrifty.frontier.choice import affordable, check_budget, choose
+from thrifty.frontier.choice import affordable, best_of, check_budget
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.frontier.evaluate import mean_interval, score_together
 from thrifty.learn.dataset import TrainingSet, ValidationSet, bind_prices
@@ -267,7 +266,8 @@ def choose_within(
     if not kept:
         raise BudgetError(_unmet(curves, budgets, curve.points[0].model.prices))
     points = tuple(point for point in curve.points if id(point.model) in kept)
-    return choose(replace(curve, points=points), math.inf, None)
+    no_limit = all(p.ceiling <= budgets[name] for name in budgets for p in curves[name].points)
+    return best_of(points, money_is_no_object=no_limit)
 
 
 def _unmet(curves: Mapping[str, Curve], budgets: Amounts, prices: BoundPrices) -> str:

@@ -53,12 +53,14 @@ def fit_facts(
     -------
     dict
         ``title``, ``headline`` (``remarks``, what a user must know first, and ``comparison``),
-        ``settings``, ``chosen`` (the chosen point with its validation and test results); on the
-        test set, with intervals: ``test`` (the chosen model), ``baselines``, ``constant`` and
-        ``test_points`` (the frontier and the constant); ``total`` (features and errors on the test
-        set, where errors have costs); on the validation set: ``frontier`` (what is Pareto-optimal
-        as printed, and the chosen point) and ``points``; ``learners`` (which ones ran), everything
-        in `prediction_facts` for the test set, ``provenance`` and ``assumptions``.
+        ``settings``, ``chosen`` (the chosen point with its validation and test results),
+        ``alternative`` (a cheaper point that is not clearly worse, where money was no object, and a
+        budget for it); on the test set, with intervals: ``test`` (the chosen model), ``baselines``,
+        ``constant`` and ``test_points`` (the frontier and the constant); ``total`` (features and
+        errors on the test set, where errors have costs); on the validation set: ``frontier`` (what
+        is Pareto-optimal as printed, and the chosen point) and ``points``; ``learners`` (which ones
+        ran), everything in `prediction_facts` for the test set, ``provenance`` and
+        ``assumptions``.
 
     Examples
     --------
@@ -74,7 +76,7 @@ def fit_facts(
     >>> facts["settings"]["task"], facts["bills"]["mean"]
     ('classification', 1.0)
     """
-    estimator, chosen, metric = found.estimator, found.chosen, found.curve.scoring
+    estimator, chosen = found.estimator, found.chosen
     test, first, sentence = _figures(found.test_result), remarks(found), comparison(found)
     budgets = read_amounts(estimator.budget, found.predictor.prices)
     return {
@@ -82,23 +84,7 @@ def fit_facts(
         "headline": " ".join([*first, sentence]),
         "remarks": first,
         "comparison": sentence,
-        "settings": {
-            "target": target,
-            "source": source,
-            "task": found.task,
-            "inferred": found.guessed,
-            "metric": metric,
-            "budget": estimator.main_budget,
-            "other_budgets": other_amounts(estimator.budget, found.predictor.prices),
-            "quality": found.target_quality,
-            "cap": estimator.main_cap,
-            "other_caps": other_amounts(estimator.cap, found.predictor.prices, "cap"),
-            "confidence": estimator.confidence,
-            **_table_facts(found.predictor),
-            "rows": found.sets.sizes,
-            "queries": count_queries(found.test),
-            "cross_fitted": found.sets.cross_fitted,
-        },
+        "settings": _settings(found, target, source),
         "chosen": {
             "learner": chosen.learner,
             "knob": dict(chosen.knob),
@@ -106,6 +92,7 @@ def fit_facts(
             "validation": _point(chosen),
             "test": test,
         },
+        "alternative": _alternative(found),
         "total": _total(found.total),
         "test": test,
         "test_points": [
@@ -262,6 +249,34 @@ def _frontier(found: BudgetFit) -> list[dict[str, Any]]:
         tied = any(point is chosen for point in found.curve.frontier)
         shown += [{**row, "dominated": True, "tied": tied} for row in rows if row["chosen"]]
     return sorted(shown, key=lambda row: row["bill"])
+
+
+def _settings(found: BudgetFit, target: str, source: str) -> dict[str, Any]:
+    """Return what was asked for, and of which table."""
+    estimator = found.estimator
+    return {
+        "target": target,
+        "source": source,
+        "task": found.task,
+        "inferred": found.guessed,
+        "metric": found.curve.scoring,
+        "budget": estimator.main_budget,
+        "other_budgets": other_amounts(estimator.budget, found.predictor.prices),
+        "quality": found.target_quality,
+        "cap": estimator.main_cap,
+        "other_caps": other_amounts(estimator.cap, found.predictor.prices, "cap"),
+        "confidence": estimator.confidence,
+        **_table_facts(found.predictor),
+        "rows": found.sets.sizes,
+        "queries": count_queries(found.test),
+        "cross_fitted": found.sets.cross_fitted,
+    }
+
+
+def _alternative(found: BudgetFit) -> dict[str, Any] | None:
+    """Return the figures of a cheaper point on the validation set, and a budget for it."""
+    alternative = found.alternative
+    return alternative and {**_point(alternative.point), "budget": alternative.budget}
 
 
 def _point(point: CurvePoint) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from functools import partial
 
 from thrifty.bundle import Predictor
 from thrifty.costs.money import money
-from thrifty.frontier import BudgetFit
+from thrifty.frontier import Alternative, BudgetFit
 from thrifty.frontier.baselines import Baseline
 from thrifty.frontier.fit_budget import table_digest
 from thrifty.frontier.several_budgets import amount, read_amounts, spent
@@ -64,7 +64,8 @@ def remarks(found: BudgetFit) -> list[str]:
     """List what a user must know before anything else, most important first.
 
     That is: a model whose answer is always the same, a baseline that is not behind, a quality that
-    the test set does not confirm, and a mean bill above the budget.
+    the test set does not confirm, a mean bill above the budget, and a cheaper model that a smaller
+    budget would have chosen.
     """
     chosen, metric = found.test_result, found.curve.scoring
     unit, budget = found.predictor.prices.unit, found.estimator.main_budget
@@ -99,6 +100,9 @@ def remarks(found: BudgetFit) -> list[str]:
                 f"On the test set, the mean is {amount(mean, name, prices)}, above the budget of "
                 f"{amount(limit, name, prices)}."
             )
+    alternative = found.alternative
+    if alternative is not None:
+        items.append(_alternative_remark(found, alternative))
     return items
 
 
@@ -137,6 +141,20 @@ def _constant_remark(found: BudgetFit) -> str:
         f"The model {verb} {found.same_answer} for all {found.sets.sizes['test']} test rows and "
         f"costs {per_example(chosen.bill, unit)}; the constant costs nothing ({quality}; constant "
         f"{format_quality(metric, found.constant.quality)}). Use the constant, or another metric."
+    )
+
+
+def _alternative_remark(found: BudgetFit, alternative: Alternative) -> str:
+    """Say that a cheaper model is not clearly worse, and which budget to give for it."""
+    metric, unit = found.curve.scoring, found.predictor.prices.unit
+    cheaper, chosen = (
+        f"{metric} {format_quality(metric, point.quality)} at {per_example(point.bill, unit)}"
+        for point in (alternative.point, found.chosen)
+    )
+    return (
+        "The budget excludes nothing, so the strongest model is chosen. On the validation set a "
+        f"cheaper one is not clearly worse: {cheaper} instead of {chosen}. To get it, use a budget "
+        f"of {money(alternative.budget, unit)}."
     )
 
 

@@ -84,8 +84,8 @@ def settings_for(effort: str, train: TrainingSet) -> RungSettings:
         settings = replace(settings, repeats=max(1, settings.repeats // 2))
     if effort == "fast" and len(train) < FEW_ROWS and train.task != "ranking":
         settings = replace(
-            settings, n_rungs=10, n_trees=50, n_top_trees=100, one_fold=False, boosted=False,
-            n_cost_weights=30,
+            settings, n_rungs=10, n_trees=30, n_top_trees=60, one_fold=False, boosted=False,
+            n_cost_weights=20,
         )  # fmt: skip
     if effort == "fast" and len(train) >= LARGE:
         settings = replace(settings, rounds=0.8)
