@@ -109,9 +109,10 @@ def test_an_old_online_gate_has_its_weights(name):
     np.testing.assert_allclose(gate.weights, expected["weights"], rtol=1e-12)
 
 
-def test_an_old_online_gate_awaits_its_labels():
+@pytest.mark.parametrize("name", ["gate_many", "gate_rates"])
+def test_an_old_online_gate_awaits_its_labels(name):
     experts = [lambda x: "no", lambda x: "yes" if x["x"] > 3 else "no", lambda x: ASK]
-    gate, expected = OnlineGate.load(CORPUS / "gate_many.json", experts), EXPECTED["gate_many"]
+    gate, expected = OnlineGate.load(CORPUS / f"{name}.json", experts), EXPECTED[name]
     for figure in ("rounds", "asked", "explored", "answered", "expired", "waits"):
         assert getattr(gate, figure) == expected[figure]
     np.testing.assert_allclose(gate.weights, expected["weights"], rtol=1e-12)

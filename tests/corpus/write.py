@@ -326,12 +326,17 @@ def write_gates(expected: dict[str, Any]) -> None:
 
 
 def write_awaiting_gate(expected: dict[str, Any]) -> None:
-    """Write the state of an online gate that awaits several labels."""
-    path = HERE / "gate_many.json"
-    if path.exists():
-        return
+    """Write states of online gates that await several labels: of the default, and of own rates."""
     experts = [lambda x: "no", lambda x: "yes" if x["x"] > 3 else "no", lambda x: ASK]
-    gate = OnlineGate(experts, 0.3, 60, 2, ["no", "yes"], random_state=2, clock=lambda: 1e9)
+    settings = {"labels": ["no", "yes"], "random_state": 2, "clock": lambda: 1e9}
+    for name, own in (("gate_many", {}), ("gate_rates", {"eta_factor": 3.0, "gamma_factor": 0.9})):
+        if not (HERE / f"{name}.json").exists():
+            gate = OnlineGate(experts, 0.3, 60, 2, **settings, **own)
+            expected[name] = serve_and_save(gate, HERE / f"{name}.json")
+
+
+def serve_and_save(gate: OnlineGate, path: Path) -> dict[str, Any]:
+    """Let a gate await labels and save it; return what is expected of the file."""
     for t in range(50):
         gate.decide({"x": t % 7}, f"case {t}")
         if len(gate.open_keys) > 4:
@@ -339,7 +344,7 @@ def write_awaiting_gate(expected: dict[str, Any]) -> None:
     gate.drop(gate.open_keys[0])
     gate.save(path)
     names = ("rounds", "asked", "explored", "answered", "expired", "waits")
-    expected["gate_many"] = {
+    return {
         **{name: getattr(gate, name) for name in names},
         "weights": gate.weights.tolist(),
         "keys": list(gate.open_keys),

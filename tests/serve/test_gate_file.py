@@ -11,6 +11,7 @@ import pytest
 from thrifty.errors import BundleError, DataError
 from thrifty.serve import ASK, OnlineGate
 from thrifty.serve.gate_file import _digest, dump, restore
+from thrifty.serve.gate_rates import Rates
 
 PANEL = [lambda x: 0, lambda x: 1, lambda x: ASK]
 STATE = {
@@ -22,6 +23,8 @@ STATE = {
     "horizon": 8,
     "changes": 0,
     "cost": 0.1 + 0.2,
+    "eta_factor": 2.0,
+    "gamma_factor": 0.1 + 0.4,
     "logits": [0.0, -1e-300],
     "labels": ["a", 2, True],
     "open": [["2", ["a", None], 0.25, 1e9], ["b", [None, 2], 1.0, 0.0]],
@@ -32,7 +35,7 @@ STATE = {
 def test_a_state_comes_back_to_the_same_bits() -> None:
     state = restore(dump(STATE))
     random = state.pop("random").bit_generator.state
-    assert state == {k: v for k, v in STATE.items() if k != "random"} | {"online_gate": 2}
+    assert state == {k: v for k, v in STATE.items() if k != "random"} | {"online_gate": 3}
     assert random["state"] == {"state": 2**127 + 1, "inc": 3}
     assert (random["has_uint32"], random["uinteger"]) == (1, 7)
 
@@ -44,6 +47,14 @@ def test_the_generator_goes_on_where_it_was() -> None:
     random = {**plain["state"], **{k: plain[k] for k in ("has_uint32", "uinteger")}}
     again = restore(dump(STATE | {"random": random}))["random"]
     assert again.random(4).tolist() == generator.random(4).tolist()
+
+
+def test_a_state_of_format_2_has_the_rates_of_the_thesis() -> None:
+    gate = OnlineGate(PANEL, 0.5, horizon=100, random_state=0)
+    old = json.loads(json.loads(gate.dump())["state"]) | {"online_gate": 2}
+    body = json.dumps({k: v for k, v in old.items() if not k.endswith("factor")})
+    again = OnlineGate.restore(json.dumps({"state": body, "sha256": _digest(body)}).encode(), PANEL)
+    assert again.rates == Rates.of(3, 0.5, 100)
 
 
 def test_a_label_that_a_file_cannot_hold_is_refused(tmp_path) -> None:
@@ -97,8 +108,12 @@ def test_a_damaged_state_is_refused(tmp_path, at) -> None:
         {"labels": "ab"},
         {"random": {}},
         {"random": {"state": -1, "inc": 1, "has_uint32": 0, "uinteger": 0}},
+        {"eta_factor": 0},
+        {"eta_factor": None},
+        {"gamma_factor": 10**400},
         {"online_gate": 1},
-        {"online_gate": 3},
+        {"online_gate": 2},
+        {"online_gate": 4},
         {"answered": -1},
         {"more": 1},
     ],

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.serve.gate_rates import Rates, first_horizon, regret_bound
+from thrifty.serve.gate_rates import (
+    ETA_FACTOR,
+    MIN_GAMMA_FACTOR,
+    Rates,
+    first_horizon,
+    regret_bound,
+)
 
 
 def test_rates_are_those_of_the_thesis() -> None:
@@ -31,6 +37,20 @@ def test_the_three_parts_of_the_bound_are_equal_at_these_rates(k, cost, horizon)
         cost * rates.gamma * horizon,
     ]
     assert parts == pytest.approx([regret_bound(k, cost, horizon) / 3] * 3)
+
+
+@given(k=st.integers(2, 100), cost=st.floats(0.05, 1), horizon=st.integers(2_000, 10**7))
+def test_the_default_factors_keep_the_bound_of_the_thesis(k, cost, horizon) -> None:
+    """Half of the second-order term of eq. 6.2 is enough, as losses are not negative."""
+    eta, gamma, _ = Rates.of(k, cost, horizon, 0, ETA_FACTOR, None)
+    bound = math.log(k) / eta + eta * horizon / (2 * gamma) + cost * gamma * horizon
+    thesis = Rates.of(k, cost, horizon)
+    assert gamma == pytest.approx(thesis.gamma * max(MIN_GAMMA_FACTOR, thesis.gamma))
+    assert bound <= regret_bound(k, cost, horizon) * (1 + 1e-9)
+
+
+def test_a_horizon_that_is_too_short_to_learn_in_is_spent_asking() -> None:
+    assert Rates.of(16, 0.05, 1000, 0, ETA_FACTOR, None).gamma == 1.0
 
 
 @pytest.mark.parametrize(("experts", "cost"), [(2, 0.5), (64, 0.5), (10, 0.1)])

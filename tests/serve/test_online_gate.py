@@ -10,7 +10,7 @@ import pytest
 
 from thrifty.errors import BundleError, DataError, SourceError
 from thrifty.serve import ASK, OnlineGate
-from thrifty.serve.gate_rates import first_horizon, regret_bound
+from thrifty.serve.gate_rates import Rates, first_horizon, regret_bound
 
 
 def reader(j):
@@ -92,6 +92,21 @@ def test_regret_grows_no_faster_than_the_bound_says(cost) -> None:
     assert math.log(found[1] / found[0]) / math.log(sizes[1] / sizes[0]) <= 2 / 3 + 0.05
 
 
+@pytest.mark.parametrize(("rounds", "n_runs"), [(1000, 6), (20_000, 1)])
+def test_the_default_rates_lose_less_than_those_of_the_thesis(rounds, n_runs) -> None:
+    lost, by_thesis = (
+        np.mean([regret(8, rounds, s, horizon=rounds, **factors) for s in range(n_runs)])
+        for factors in ({}, {"eta_factor": 1.0, "gamma_factor": 1.0})
+    )
+    assert lost < by_thesis
+
+
+def test_the_rates_are_multiples_of_those_of_the_thesis() -> None:
+    gate = OnlineGate(panel(4), 0.5, 1000, eta_factor=4.0, gamma_factor=np.float64(0.25))
+    thesis = Rates.of(4, 0.5, 1000)
+    assert gate.rates == (4.0 * thesis.eta, 0.25 * thesis.gamma, 0.0)
+
+
 def test_without_a_horizon_it_is_doubled_and_the_losses_are_kept() -> None:
     lost = np.mean([regret(8, 6000, s) for s in range(3)])
     assert lost < 1.6 * regret_bound(8, 1.0, 6000)
@@ -142,10 +157,11 @@ def test_a_followed_expert_is_the_only_one_consulted_until_a_label_judges_all() 
 
 
 def test_invalid_parameters_are_reported_together() -> None:
-    with pytest.raises(DataError, match="3 problems") as caught:
-        OnlineGate([lambda x: 0], 1.5, 0, -1)
+    with pytest.raises(DataError, match="5 problems") as caught:
+        OnlineGate([lambda x: 0], 1.5, 0, -1, eta_factor=0, gamma_factor=math.nan)
     message = str(caught.value)
-    assert "cost: 1.5" in message and "horizon: 0" in message and "changes: -1" in message
+    for part in ("cost: 1.5", "horizon: 0", "changes: -1", "eta_factor: 0", "gamma_factor: nan"):
+        assert part in message
 
 
 def test_a_label_is_passed_for_a_decision_that_asks_and_only_then() -> None:

@@ -12,7 +12,16 @@ import numpy as np
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.untrusted import LARGEST, is_count, is_list, is_number, is_text, parse_json, shown
 
-__all__ = ["MAX_OPEN", "MAX_STATE", "MIN_COST", "OpenQuestion", "dump", "restore"]
+__all__ = [
+    "MAX_FACTOR",
+    "MAX_OPEN",
+    "MAX_STATE",
+    "MIN_COST",
+    "MIN_FACTOR",
+    "OpenQuestion",
+    "dump",
+    "restore",
+]
 
 MAX_STATE = 2**24
 """Largest size of a state, in bytes."""
@@ -21,18 +30,28 @@ MIN_PROBABILITY = 1e-15  # far below that of exploring
 MIN_COST = 1e-6
 """Smallest loss of asking: less would let the first horizon grow beyond all examples."""
 
+MIN_FACTOR, MAX_FACTOR = 1e-3, 1e3
+"""Smallest and largest multiple of the rates of the thesis."""
+
 MAX_OPEN = 10_000
 """Most labels that are awaited at a time."""
 
-FORMAT = 2
-"""The present format. In format 1, one label could be awaited, and its probability was not kept."""
+FORMAT = 3
+"""The present format.
+
+In format 1, one label could be awaited, and its probability was not kept. Formats 1 and 2 have the
+rates of the thesis.
+"""
 
 HEADING = "state of the online gate"
 # Whole numbers of the state, with the smallest value that each can have.
 COUNTS = {
     "rounds": 0, "asked": 0, "explored": 0, "answered": 0, "expired": 0, "horizon": 1, "changes": 0
 }  # fmt: skip
-ENTRIES = {*COUNTS, "online_gate", "cost", "logits", "labels", "open", "random"}
+FACTORS = ("eta_factor", "gamma_factor")
+ENTRIES = {*COUNTS, *FACTORS, "online_gate", "cost", "logits", "labels", "open", "random"}
+# Entries that earlier formats did not have.
+LATER = {1: {*FACTORS, "answered", "expired"}, 2: {*FACTORS}, FORMAT: set[str]()}
 # Entries of NumPy's PCG64 generator, with the number of values that each can have.
 PCG64_RANGES = {"state": 2**128, "inc": 2**128, "has_uint32": 2, "uinteger": 2**32}
 
@@ -88,14 +107,16 @@ def restore(data: bytes) -> dict[str, Any]:
     if not isinstance(outer["state"], str) or _digest(outer["state"]) != outer["sha256"]:
         raise BundleError("the state of the online gate is damaged: its digest differs")
     state: Any = parse_json(outer["state"].encode(), max_bytes=MAX_STATE, what=HEADING)
-    if not isinstance(state, dict) or state.get("online_gate") not in (1, FORMAT):
-        raise BundleError(f"the state of the online gate is not of format 1 or {FORMAT}")
-    number = state["online_gate"]
-    expected = ENTRIES - {"answered", "expired"} if number == 1 else ENTRIES
+    number = state.get("online_gate") if isinstance(state, dict) else None
+    if not is_count(number, 1, FORMAT):
+        raise BundleError(f"the state of the online gate is not of format 1 to {FORMAT}")
+    expected = ENTRIES - LATER[number]
     if set(state) != expected:
         raise BundleError(f"{HEADING}: expected the entries {sorted(expected)} of format {number}")
     if number == 1:
         state = _from_format_1(state)
+    if number < FORMAT:
+        state |= dict.fromkeys(FACTORS, 1.0)
     raise_all(BundleError, HEADING, _problems(state))
     random = state["random"]
     bits = np.random.PCG64()
@@ -122,6 +143,10 @@ def _problems(state: dict[str, Any]) -> list[str]:
     ]
     if not is_number(state["cost"], MIN_COST, 1):
         problems.append(f"cost is {shown(state['cost'])}")
+    for name in FACTORS:
+        by_default = name == "gamma_factor" and state[name] is None
+        if not by_default and not is_number(state[name], MIN_FACTOR, MAX_FACTOR):
+            problems.append(f"{name} is {shown(state[name])}")
     logits, questions, labels = state["logits"], state["open"], state["labels"]
     n_experts = len(logits) if isinstance(logits, list) else 0
     if not is_list(logits, partial(is_number, low=-LARGEST, high=LARGEST), least=1):

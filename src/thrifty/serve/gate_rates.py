@@ -8,7 +8,16 @@ from __future__ import annotations
 import math
 from typing import NamedTuple, Self
 
-__all__ = ["Rates", "first_horizon", "regret_bound"]
+__all__ = ["ETA_FACTOR", "MIN_GAMMA_FACTOR", "Rates", "first_horizon", "regret_bound"]
+
+ETA_FACTOR, MIN_GAMMA_FACTOR = 2.0, 0.5
+"""Default multiples of the rates of the thesis, with a bound on the regret that is no larger.
+
+Losses are not negative, so the second-order term of eq. 6.2 can be halved: the bound is
+``log K / eta + eta T / (2 gamma) + c gamma T``. With twice the learning rate and half the
+exploration the three parts are 1/2, 2 and 1/2 of what each is in the thesis, 3 in sum as there; and
+the part that is large is the pessimistic one, as hardly any expert loses 1 every time.
+"""
 
 
 class Rates(NamedTuple):
@@ -29,8 +38,19 @@ class Rates(NamedTuple):
     share: float
 
     @classmethod
-    def of(cls, experts: int, cost: float, horizon: int, changes: int = 0) -> Self:
-        """Return the rates that minimize the bound on the regret (below eq. 6.16).
+    def of(
+        cls,
+        experts: int,
+        cost: float,
+        horizon: int,
+        changes: int = 0,
+        eta_factor: float = 1.0,
+        gamma_factor: float | None = 1.0,
+    ) -> Self:
+        """Return multiples of the rates of the thesis (below eq. 6.16).
+
+        If `gamma_factor` is None, it is 1/2, or the rate of the thesis itself where that is larger:
+        if that is 1, the horizon is too short to learn anything, and asking is all that is left.
 
         Examples
         --------
@@ -40,14 +60,17 @@ class Rates(NamedTuple):
         '0.0070 0.1185'
         """
         entropy = _entropy(experts, horizon, changes) / horizon
-        eta = cost ** (-1 / 3) * entropy ** (2 / 3)
+        eta = eta_factor * (cost ** (-1 / 3) * entropy ** (2 / 3))
         gamma = cost ** (-2 / 3) * entropy ** (1 / 3)
-        return cls(eta, min(1.0, gamma), min(1.0, changes / horizon))
+        if gamma_factor is None:
+            gamma_factor = max(MIN_GAMMA_FACTOR, gamma)
+        return cls(eta, min(1.0, gamma_factor * gamma), min(1.0, changes / horizon))
 
 
 def regret_bound(experts: int, cost: float, horizon: int, changes: int = 0) -> float:
     """Return the bound on the expected regret against the best expert (below eq. 6.16).
 
+    It holds for the rates of the thesis, and for the default ones of `OnlineGate`.
     With `changes`, the regret is against the best sequence of experts with as many changes.
 
     Examples
@@ -61,7 +84,7 @@ def regret_bound(experts: int, cost: float, horizon: int, changes: int = 0) -> f
 
 
 def first_horizon(experts: int, cost: float) -> int:
-    """Return the shortest horizon at which the exploration rate is not above 1.
+    """Return the shortest horizon at which the exploration rate of the thesis is not above 1.
 
     Examples
     --------

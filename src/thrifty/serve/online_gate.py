@@ -25,8 +25,17 @@ from numpy.typing import NDArray
 from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.files import write_whole
 from thrifty.serve.experts import ASK, ExpertPanel
-from thrifty.serve.gate_file import MAX_OPEN, MAX_STATE, MIN_COST, OpenQuestion, dump, restore
-from thrifty.serve.gate_rates import Rates, first_horizon
+from thrifty.serve.gate_file import (
+    MAX_FACTOR,
+    MAX_OPEN,
+    MAX_STATE,
+    MIN_COST,
+    MIN_FACTOR,
+    OpenQuestion,
+    dump,
+    restore,
+)
+from thrifty.serve.gate_rates import ETA_FACTOR, Rates, first_horizon
 from thrifty.untrusted import is_count, is_number, is_text, read_file, shown
 
 __all__ = ["Decision", "OnlineGate"]
@@ -84,6 +93,10 @@ class OnlineGate:
         Seed of the random draws.
     clock : callable
         Returns the time in seconds; see `expire`.
+    eta_factor, gamma_factor : float
+        Learning rate and exploration rate, as multiples, from 0.001 to 1000, of those of Nan 2018,
+        sec. 6.2, which depend on the horizon; `rates` has the rates themselves. By default the gate
+        explores half as often as there, unless the horizon is short.
 
     Attributes
     ----------
@@ -111,7 +124,7 @@ class OnlineGate:
     ...     if decision.asks:
     ...         estimates = gate.feedback("high" if t % 10 > 5 else "low")
     >>> gate.weights.round(2), gate.asked
-    (array([0.  , 0.98, 0.02]), 542)
+    (array([0., 1., 0.]), 277)
     """
 
     def __init__(
@@ -123,6 +136,8 @@ class OnlineGate:
         labels: Sequence[Any] | None = None,
         random_state: int | None = None,
         clock: Callable[[], float] = time.time,
+        eta_factor: float = ETA_FACTOR,
+        gamma_factor: float | None = None,
     ) -> None:
         problems = []
         if not is_number(_plain(cost), MIN_COST, 1):
@@ -134,9 +149,17 @@ class OnlineGate:
             problems.append(f"horizon: {shown(horizon)} is not an integer of at least 1")
         if not is_count(_plain(changes)):
             problems.append(f"changes: {shown(changes)} is not an integer of at least 0")
+        gamma = 1.0 if gamma_factor is None else gamma_factor
+        for name, factor in (("eta_factor", eta_factor), ("gamma_factor", gamma)):
+            if not is_number(_plain(factor), MIN_FACTOR, MAX_FACTOR):
+                problems.append(
+                    f"{name}: {shown(factor)} is not a number from {MIN_FACTOR:g} to {MAX_FACTOR:g}"
+                )
         raise_all(DataError, "online gate", problems)
         self._panel = ExpertPanel(experts)
         self.cost, self.changes = float(cost), int(changes)
+        self.eta_factor = float(eta_factor)
+        self.gamma_factor = None if gamma_factor is None else float(gamma_factor)
         self.horizon = int(horizon or first_horizon(len(self._panel), self.cost))
         self.labels = self._panel.classes if labels is None else [_plain(x) for x in labels]
         self.rounds = self.asked = self.explored = self.answered = self.expired = 0
@@ -303,7 +326,7 @@ class OnlineGate:
             random: Any = self._random.bit_generator.state
             names = (
                 "rounds", "asked", "explored", "answered", "expired", "horizon", "changes", "cost",
-                "labels",
+                "labels", "eta_factor", "gamma_factor",
             )  # fmt: skip
             return dump(
                 {
@@ -340,7 +363,8 @@ class OnlineGate:
         n_experts = len(state["logits"])
         if n_experts != len(experts):
             raise BundleError(f"the state is of {n_experts} experts, {len(experts)} are given")
-        gate = cls(experts, state["cost"], state["horizon"], state["changes"], state["labels"])
+        settings = ("cost", "horizon", "changes", "labels", "eta_factor", "gamma_factor")
+        gate = cls(experts, **{name: state[name] for name in settings})
         for name in ("rounds", "asked", "explored", "answered", "expired", "horizon"):
             setattr(gate, name, state[name])
         gate._logits = np.array(state["logits"], dtype=np.float64)
@@ -360,11 +384,18 @@ class OnlineGate:
 
     def _update(self) -> None:
         """Recompute the rates from the horizon and the weights from their logarithms."""
-        self._rates = Rates.of(len(self._panel), self.cost, self.horizon, self.changes)
+        self._rates = self._rates_now()
         self._logits -= self._logits.max()
         weights = np.exp(self._logits)
         self._weights: Floats = weights / weights.sum()
         self._cumulative = list(accumulate(self._weights.tolist()))
+
+    def _rates_now(self) -> Rates:
+        """Return the rates of the present horizon."""
+        return Rates.of(
+            len(self._panel), self.cost, self.horizon, self.changes, self.eta_factor,
+            self.gamma_factor,
+        )  # fmt: skip
 
     def _end_round(self) -> None:
         """Count the round, redistribute weight, and double the horizon once it is reached."""
@@ -378,9 +409,8 @@ class OnlineGate:
             # A longer horizon has slower rates: rescale the weights, as if learned with them.
             old = self._rates.eta
             self.horizon *= 2
-            new = Rates.of(len(self._panel), self.cost, self.horizon, self.changes).eta
             if old:
-                self._logits *= new / old
+                self._logits *= self._rates_now().eta / old
             self._update()
 
     def _awaiting(self, method: str, key: str | None) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from thrifty import load
+from thrifty import Prices, load
 from thrifty.checks import laws
 from thrifty.errors import DataError
 from thrifty.learn.baselines import (
@@ -109,6 +111,29 @@ def test_greedy_prune_gives_up_whole_features(forest, prices, train):
     for features in range(1, 6):
         model = GreedyPruneClassifier(forest, prices, features=features).fit(*train)
         assert len(model.model_.features) <= features
+
+
+def test_greedy_prune_gives_up_a_group_whose_members_save_nothing_alone(forest, train):
+    """Five of six features share one price: alone, none of them saves anything."""
+    prices = Prices([0.0] * 5 + [0.1], groups={"scan": [0, 1, 2, 3, 4]}, shared={"scan": 10.0})
+    points = list(GreedyPruneClassifier(forest, prices).path(*train, validation=train))
+    counts = [point.knob.get("features", 0) for point in points]
+    assert counts in ([0, 1, 6], [0, 5, 6])  # the group goes first, or the other feature
+
+
+@pytest.mark.parametrize("pruner", [CostComplexityClassifier, EarlyStoppingClassifier])
+def test_bills_along_a_path_leave_no_gap_that_a_pruning_would_fill(
+    pruner, forest, prices, train, validation
+):
+    """Every pruning of the knob lies within one step of the bill of some point."""
+    points = list(pruner(forest, prices).path(*train, validation=validation))
+    bills = np.array([point.bill for point in points])
+    (knob,) = points[1].knob
+    between = np.sqrt([(a.knob[knob] * b.knob[knob]) for a, b in pairwise(points[1:-1])])
+    for number in between[::9]:
+        model = pruner(forest, prices, **{knob: number}).fit(*train, validation=validation)
+        bill = model.bill(validation[0]).mean()
+        assert np.abs(bills - bill).min() <= 0.005 * bills[-1] + 1e-12
 
 
 def test_fewer_trees_are_the_first_ones(forest, train, new_rows):

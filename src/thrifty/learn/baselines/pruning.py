@@ -22,9 +22,11 @@ from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.kernels.closure import problem as arcs
 from thrifty.kernels.closure.path import all_closures
+from thrifty.kernels.unit_drops import drop_each_unit
 from thrifty.learn._sklearn import Interval
 from thrifty.learn.pruning.base import ForestPruner, Knob, PruningData
-from thrifty.learn.pruning.closure_problem import prune
+from thrifty.learn.pruning.classifier import MIN_STEP, PruningPath
+from thrifty.learn.pruning.closure_problem import ClosureProblem, prune
 from thrifty.model import Forest
 from thrifty.model.forest.nodes import INDEX, is_leaf
 
@@ -39,9 +41,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-# Points of a path, at most.
-MAX_ALPHAS = 60
-N_IMPURITIES = 40
 # The closure solver takes integers: the impurity that all splits save is this many units.
 IMPURITY_UNITS = 2.0**56
 
@@ -143,11 +142,7 @@ class EarlyStoppingClassifier(ForestPruner):
 
     def _prunings(self, data: PruningData) -> Iterator[tuple[Knob, Forest]]:
         impurity = _split_impurities(data)
-        positive = impurity[impurity > 0]
-        if not len(positive):
-            return
-        levels = np.geomspace(positive.max(), positive.min(), N_IMPURITIES)[1:]
-        for tolerated in [*levels.tolist(), 0.0]:
+        for tolerated in _levels_by_bill(data, impurity):
             yield {"tolerated": tolerated}, prune(data.forest, impurity > tolerated)
 
 
@@ -216,12 +211,8 @@ class CostComplexityClassifier(ForestPruner):
 
     def _prunings(self, data: PruningData) -> Iterator[tuple[Knob, Forest]]:
         critical = _critical_alphas(data)
-        levels = np.unique(critical[critical > 0])[::-1]
-        n_points = min(MAX_ALPHAS, len(levels))
-        picked = np.unique(np.linspace(0, len(levels) - 1, n_points).astype(int))
-        # The highest level prunes everything, which is the constant: take the one after each.
-        for alpha in np.append(levels, 0.0)[picked + 1]:
-            yield {"alpha": float(alpha)}, _prune_at(data, critical, alpha)
+        for alpha in _levels_by_bill(data, critical):
+            yield {"alpha": alpha}, _prune_at(data, critical, alpha)
 
 
 def _critical_alphas(data: PruningData) -> Floats:
@@ -244,6 +235,19 @@ def _critical_alphas(data: PruningData) -> Floats:
     return np.asarray(np.append(rates * (unit / weight), 0.0)[number])
 
 
+def _levels_by_bill(data: PruningData, keep_until: Floats) -> Iterator[float]:
+    """Yield thresholds of prunings that keep a node below its own number, by increasing bill.
+
+    As in the path of BudgetPrune, the most expensive pruning of each step of the bill is taken, so
+    that methods differ in what they prune and not in how many points they show.
+    """
+    every_split = (keep_until > 0).astype(np.int64)
+    prices, billed = data.train.prices, data.billed
+    problem = ClosureProblem.of(data.forest, every_split, 1.0, billed.X, prices)
+    path = PruningPath(data.forest, keep_until, *problem.bills_of(keep_until))
+    yield from map(path.penalty_below, path.spaced(MIN_STEP))
+
+
 def _prune_at(data: PruningData, critical: Floats, alpha: float) -> Forest:
     """Keep the splits whose critical alpha is larger."""
     # As in scikit-learn, 0 prunes nothing, not even splits that save no impurity.
@@ -253,9 +257,9 @@ def _prune_at(data: PruningData, critical: Floats, alpha: float) -> Forest:
 class GreedyPruneClassifier(ForestPruner):
     """A forest that gives up one feature after another (Nan 2018, ch. 4, baseline iii).
 
-    Each step removes all splits that read one feature, and what is below them. It takes the
-    feature that costs the fewest errors per unit of the bill that it saves, both on the training
-    rows.
+    Each step removes all splits that read one feature, or any feature of one group, and what is
+    below them. It takes the feature or group that costs the fewest errors per unit of the bill that
+    it saves, both on the training rows.
 
     Parameters
     ----------
@@ -306,40 +310,69 @@ class GreedyPruneClassifier(ForestPruner):
 
 
 def _drop_features(data: PruningData) -> Iterator[tuple[Knob, Forest]]:
-    """Yield forests, each of which reads one feature less than the one before."""
-    remaining = data.forest.features
+    """Yield forests, each of which reads one feature less, or one group, than the one before."""
+    whole, train = data.forest, data.train
+    parent, leaves = arcs.find_parents(whole.nodes["child"]), whole.leaves(train.X)
+    remaining = whole.features
     while len(remaining):
-        forest = _prune_to_features(data.forest, remaining)
+        kept = _splits_on(whole, remaining)
+        forest = prune(whole, kept)
         if not len(forest.roots):
             return
         yield {"features": len(remaining)}, forest
-        error, bill = _error_and_bill(data, forest)
-        errors_per_saving = []
-        for number in range(len(remaining)):
-            fewer = _prune_to_features(data.forest, np.delete(remaining, number))
-            new_error, new_bill = _error_and_bill(data, fewer)
-            saving = bill - new_bill
-            # A feature that saves nothing is dropped last.
-            errors_per_saving.append((new_error - error) / saving if saving > 0 else np.inf)
-        remaining = np.delete(remaining, int(np.argmin(errors_per_saving)))
+        # Rows end at the first node of their path that no longer splits.
+        end = np.arange(len(parent), dtype=np.int32)
+        while (is_cut := ~np.append(kept, True)[parent[end]]).any():
+            end = np.where(is_cut, parent[end], end)
+        leaves = end[leaves]
+        drop = _cheapest_drop(data, leaves, parent, remaining)
+        remaining = np.setdiff1d(remaining, drop)
 
 
-def _error_and_bill(data: PruningData, forest: Forest) -> tuple[float, float]:
-    """Return the weighted error and the mean bill on the training rows."""
-    scores, used = forest.score_and_used(data.train.X)
-    wrong = scores.argmax(axis=1) != data.train.y
-    bills = data.train.prices.bill(used, forest.evaluations(data.train.X))
-    return float(np.average(wrong, weights=data.train.weight)), float(bills.mean())
+def _cheapest_drop(
+    data: PruningData,
+    leaves: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    remaining: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the feature, or the features of a group, that costs the fewest errors per saving.
+
+    The rows end at `leaves` (trees, n) of the whole forest. A feature that saves nothing is dropped
+    last.
+    """
+    whole, train, prices = data.forest, data.train, data.train.prices
+    d, groups = whole.n_features, len(prices.shared)
+    group = np.where(prices.group < 0, groups, prices.group)
+    shared = np.append(prices.shared, 0.0)
+    is_alone = np.bincount(group[remaining], minlength=groups + 1)[group] == 1
+    by_unit = np.bincount(group[remaining], prices.own[remaining], groups + 1) + shared
+    # One by one: a feature saves its own price, and that of its group if it is the last member.
+    single = np.arange(d), prices.own + np.where(is_alone, shared[group], 0.0)
+    # Members of a group together, numbered after the features.
+    grouped = np.where(group < groups, d + group, np.arange(d)), np.append(prices.own, by_unit[:-1])
+    feature = np.where(is_leaf(whole.nodes), -1, whole.nodes["feature"] & INDEX)
+    best, cheapest = np.inf, remaining[:1]
+    for unit, price in (single, grouped) if groups else (single,):
+        unit_of_node = np.append(unit, -1)[feature].astype(np.int32)
+        errors, savings = drop_each_unit(
+            leaves, parent, unit_of_node, whole.values, whole.base, train.y, train.weights, price
+        )
+        ratio = np.full(len(price), np.inf)
+        np.divide(errors, savings, out=ratio, where=savings > 0)
+        one = int(np.argmin(ratio))
+        if ratio[one] < best:
+            best, cheapest = float(ratio[one]), remaining[unit[remaining] == one]
+    return cheapest
 
 
-def _prune_to_features(forest: Forest, features: NDArray[np.int64]) -> Forest:
-    """Keep the splits that read, themselves and on the path to them, only these features."""
+def _splits_on(forest: Forest, features: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return the splits that read, themselves and on the path to them, only these features."""
     keep = ~is_leaf(forest.nodes) & np.isin(forest.nodes["feature"] & INDEX, features)
     # `forest.paths` has one bit per feature of the forest, in words of 64.
     bit = np.searchsorted(forest.features, features)
     allowed = np.zeros(forest.paths.shape[1], dtype=np.uint64)
     np.bitwise_or.at(allowed, bit // 64, np.uint64(1) << (bit % 64).astype(np.uint64))
-    return prune(forest, np.asarray(keep & ~(forest.paths & ~allowed).any(axis=1)))
+    return np.asarray(keep & ~(forest.paths & ~allowed).any(axis=1))
 
 
 def class_counts(data: PruningData) -> Floats:

@@ -25,7 +25,7 @@ from thrifty.learn.pruning.closure_problem import ClosureProblem, node_gains, pr
 from thrifty.learn.pruning.primal_dual import solve_dual
 from thrifty.model import Forest
 
-__all__ = ["PrunedForestClassifier"]
+__all__ = ["MIN_STEP", "PrunedForestClassifier", "PruningPath"]
 
 # Prunings whose bills differ by less than this share of the largest bill are one point.
 MIN_STEP = 0.005
@@ -35,7 +35,7 @@ BUDGET_TOL = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class PruningPath:
-    """The best prunings for all penalties.
+    """Nested prunings for all penalties: the best ones, or those of another method.
 
     Parameters
     ----------

@@ -134,18 +134,46 @@ class ClosureProblem:
         breakpoints : array of shape (k,)
             Penalties at which the best pruning changes, decreasing.
         bills : array of shape (k,)
-            Mean bill just below each breakpoint; the price of passing a split is on no bill.
+            Mean bill just below each breakpoint.
         """
         rates = all_closures(self.parent, self.first, self.head, self.worth, self.cost)
         rates = np.asarray(rates * (self.worth_unit / self.cost_unit))
         penalties = np.append(rates[: len(self.parent)], 0.0)[self.number]
+        return penalties, *self._bills_by_rate(rates)
+
+    def bills_of(self, keep_until: Floats) -> tuple[Floats, Floats]:
+        """Return the bills of any nested prunings, which keep a node below a number of its own.
+
+        Parameters
+        ----------
+        keep_until : array of shape (nodes,)
+            That number for each node of the forest; it does not exceed that of the parent.
+
+        Returns
+        -------
+        breakpoints, bills : arrays of shape (k,)
+            As in `solve_path`.
+        """
+        rates = np.zeros(len(self.cost))
+        kept = self.number >= 0
+        splits, pays = rates[: len(self.parent)], rates[len(self.parent) :]
+        splits[self.number[kept]] = keep_until[kept]
+        # A row pays as long as any of the splits stands at which it would.
+        np.maximum.at(pays, self.head, np.repeat(splits, np.diff(self.first)))
+        return self._bills_by_rate(rates)
+
+    def _bills_by_rate(self, rates: Floats) -> tuple[Floats, Floats]:
+        """Return the distinct rates, decreasing, and the mean bill of all that have at least each.
+
+        The price of passing a split is on no bill.
+        """
         order = np.argsort(-rates, kind="stable")
         rates = rates[order]
         last = np.flatnonzero(np.append(rates[1:] != rates[:-1], True)) if len(rates) else order
         billed = self.cost.copy()
         billed[: len(self.steps)] -= self.steps
         bills = np.cumsum(billed[order])[last].astype(np.float64) * self.cost_unit
-        return penalties, rates[last], bills
+        return rates[last], bills
 
     def value(self, keep: Mask, penalty: float) -> float:
         """Return the error that a pruning saves, minus penalty times its cost."""
