@@ -39,6 +39,31 @@ def test_a_path_starts_with_the_constant_and_ends_at_the_smallest_penalty() -> N
     assert chosen[1].bill == 0.0
 
 
+def test_a_path_falls_until_nothing_more_is_bought() -> None:
+    rng = np.random.default_rng(18)
+    X = rng.normal(size=(300, 3))
+    y = X @ [1.0, 0.1, 0.01] + 0.001 * rng.normal(size=300)
+    prices = Prices([1.0, 10.0, 100.0])  # the last pays at a penalty 1e6 times below the first
+    points = list(CostTreeRegressor(prices, max_depth=0).path(X, y, validation=(X, y)))
+    assert sorted({point.bill for point in points}) == [0.0, 1.0, 11.0, 111.0]
+    assert min(point.knob.get("penalty", 1.0) for point in points) == 0.0
+
+
+def test_a_tree_is_at_least_as_good_as_one_linear_model_at_every_penalty() -> None:
+    rng = np.random.default_rng(19)
+    X, weights = rng.normal(size=(400, 3)), [1.0, 0.5, 0.2]
+    y = X @ weights + np.abs(X[:, 0]) + 0.1 * rng.normal(size=400)
+    rows, settings = (X[:300], y[:300]), {"validation": (X[300:], y[300:])}
+    for penalty in (0.3, 0.03, 0.003):
+        objective = []
+        for depth in (0, 1):
+            model = CostTreeRegressor(max_depth=depth, penalty=penalty, max_sweeps=2)
+            model.fit(*rows, **settings)
+            loss = 0.5 * np.mean((model.predict(X[300:]) - y[300:]) ** 2)
+            objective.append(loss + penalty * model.bill(X[300:]).mean())
+        assert objective[1] <= objective[0] + 1e-6
+
+
 def test_bad_input_raises_a_clear_error() -> None:
     X = np.random.default_rng(17).normal(size=(20, 2))
     y = X[:, 0]
@@ -49,7 +74,7 @@ def test_bad_input_raises_a_clear_error() -> None:
     with pytest.raises(DataError, match="numbers from 0 up"):
         list(CostTreeRegressor().path(X, y, validation=(X, y), penalties=[-1.0]))
     with pytest.raises(ValueError, match="max_depth"):
-        CostTreeRegressor(max_depth=9).fit(X, y)
+        CostTreeRegressor(max_depth=11).fit(X, y)
     with pytest.raises(DataError, match="every class of the target has weight 0"):
         CostTreeClassifier(class_weight={False: 0.0, True: 0.0}).fit(X, y > 0)
 

@@ -122,6 +122,27 @@ def test_few_rows_and_pure_nodes_keep_weights_finite(loss) -> None:
     assert np.isfinite(model.predict_proba(rng.normal(size=(50, 20)) * 100)).all()
 
 
+def test_the_log_loss_is_finite_where_leaves_are_pure() -> None:
+    rng = np.random.default_rng(20)
+    X = rng.standard_t(3, size=(150, 3))
+    y = X[:, 0] > 0
+    y[:2] = ~y[:2]
+    model = CostTreeClassifier(max_depth=2, max_sweeps=2).fit(X, y)
+    X_test = rng.standard_t(3, size=(400, 3))
+    right = model.predict_proba(X_test)[np.arange(400), (X_test[:, 0] > 0).astype(int)]
+    flipped = 1.0 - right  # even if every label were wrong
+    assert np.isfinite(np.log(right)).all() and np.isfinite(np.log(flipped)).all()
+
+
+def test_ten_decisions_are_allowed() -> None:
+    rng = np.random.default_rng(21)
+    X = rng.uniform(-1, 1, size=(150, 1))
+    y = np.sin(8 * X[:, 0])
+    shallow = CostTreeRegressor(max_depth=1, max_sweeps=1).fit(X, y)
+    deep = CostTreeRegressor(max_depth=10, max_sweeps=1).fit(X, y)
+    assert deep.score(X, y) > 0.98 > shallow.score(X, y)
+
+
 def test_a_target_that_never_varies_is_predicted_for_free() -> None:
     X = np.random.default_rng(16).normal(size=(20, 2))
     model = CostTreeRegressor(max_depth=1).fit(X, np.full(20, 7.0))

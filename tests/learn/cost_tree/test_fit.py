@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from soft_tree_cases import LOSSES, SHAPES, random_objective, random_tree
 
 from thrifty import CostTreeRegressor, Prices
-from thrifty.learn.cost_tree.fit import descend, initial_tree
+from thrifty.learn.cost_tree.fit import MAX_GROWN_NODES, descend, grow_tree, initial_tree
 from thrifty.learn.cost_tree.objective import HalfSquaredError, LogisticLoss
 
 
@@ -35,6 +35,17 @@ def test_the_initial_threshold_is_the_mean_of_the_values() -> None:
     np.testing.assert_allclose(tree.threshold[0], on.weight @ on.node_values(tree)[:, 0])
 
 
+def test_a_deep_tree_splits_the_leaf_with_the_largest_loss_and_stays_small() -> None:
+    rng = np.random.default_rng(4)
+    on = random_objective(rng, LOSSES["squared"], n=200, penalty=0.0)
+    tree = grow_tree(on, 2)
+    np.testing.assert_allclose(tree.weights[:3], initial_tree(on, SHAPES["tree"][0]).weights[:3])
+    assert len(tree.shape) == 7
+    deep = grow_tree(on, 10)
+    assert len(deep.shape) == MAX_GROWN_NODES
+    assert 4 < deep.shape.ancestry.sum(axis=1).max() - 1 <= 10
+
+
 def test_nothing_pays_above_the_largest_penalty_and_something_does_below() -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 2))
@@ -44,6 +55,7 @@ def test_nothing_pays_above_the_largest_penalty_and_something_does_below() -> No
     (learner,) = model._learners(train, None)
     largest = learner.largest_penalty()
     np.testing.assert_allclose(largest, 0.5 * y.var() / 2.0)
-    cheap, full = learner.models([1.5 * largest, 0.1 * largest])
+    candidates = learner.candidates([1.5 * largest, 0.1 * largest])
+    cheap, full = (learner.best(candidates, factor * largest) for factor in (1.5, 0.1))
     assert cheap is learner.constant
     assert full.used(X).all(axis=0).tolist() == [True, False]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from soft_tree_cases import LOSSES, SHAPES, random_objective, random_tree
 
-from thrifty.learn.cost_tree.hard_tree import WEIGHT_TOL, HardTree
+from thrifty.learn.cost_tree.hard_tree import WEIGHT_TOL, HardTree, best_threshold
 from thrifty.learn.cost_tree.soft_tree import TreeShape
 
 
@@ -53,3 +55,14 @@ def test_a_collapsed_node_is_a_leaf_or_is_replaced_by_a_child() -> None:
     replaced = tree.collapse(0, 2)
     assert replaced.shape.left.tolist() == [1, -1, -1]
     np.testing.assert_array_equal(replaced.bias, tree.bias[[2, 5, 6]])
+
+
+@given(st.integers(0, 2**31 - 1))
+def test_the_best_threshold_is_that_of_a_search(seed) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 12))
+    values, gap = rng.integers(0, 5, n).astype(float), rng.normal(size=n)
+    threshold, least = best_threshold(values, gap)
+    np.testing.assert_allclose(gap[values > threshold].sum(), least, atol=1e-12)
+    trials = [values.min() - 1, *(np.unique(values))]
+    assert least <= min(gap[values > trial].sum() for trial in trials) + 1e-12

@@ -1,28 +1,15 @@
-"""From soft to hard trees: thresholds, routes and branches by the exact objective."""
+"""From soft to hard trees: routes and branches by the exact objective."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from soft_tree_cases import LOSSES, SHAPES, random_objective, random_tree
 
 from thrifty.learn.cost_tree.fit import descend, initial_tree
 from thrifty.learn.cost_tree.hard_tree import HardTree
-from thrifty.learn.cost_tree.harden import best_threshold, harden, prune_branches, simplify_route
+from thrifty.learn.cost_tree.harden import harden, prune_branches, simplify_route
 from thrifty.learn.cost_tree.leaf_fit import fit_nodes
-
-
-@given(st.integers(0, 2**31 - 1))
-def test_the_best_threshold_is_that_of_a_search(seed) -> None:
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 12))
-    values, gap = rng.integers(0, 5, n).astype(float), rng.normal(size=n)
-    threshold, least = best_threshold(values, gap)
-    np.testing.assert_allclose(gap[values > threshold].sum(), least, atol=1e-12)
-    trials = [values.min() - 1, *(np.unique(values))]
-    assert least <= min(gap[values > trial].sum() for trial in trials) + 1e-12
 
 
 @pytest.mark.parametrize("kind", SHAPES)

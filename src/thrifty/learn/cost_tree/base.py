@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -34,7 +34,7 @@ from thrifty.learn.cost_tree.objective import (
     NodeLoss,
     SoftObjective,
 )
-from thrifty.learn.cost_tree.soft_tree import TreeShape
+from thrifty.learn.cost_tree.soft_tree import SoftTree
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.point import Point
 from thrifty.model import Forest, Frozen, OneVsRest
@@ -43,11 +43,6 @@ __all__ = ["CostLinear", "CostLinearClassifier", "TreeTarget"]
 
 Floats = NDArray[np.float64]
 
-# Without penalties of its own, a path tries this many, spaced evenly on a log scale between these
-# multiples of the largest penalty at which a single input pays. Several inputs together may pay at
-# an even larger one.
-PATH_PENALTIES = 10
-LARGEST_FACTOR, SMALLEST_FACTOR = 4.0, 2e-3
 # Every node solves linear systems of the size of the inputs.
 MAX_INPUTS = 2000
 # Number of trees from which on their sweeps are shared out.
@@ -129,7 +124,9 @@ class CostLinear(PricedEstimator):
         train = self._read_training(X, y, sample_weight)
         validation_set = None if validation is None else self._read_validation(validation, train)
         learners = self._learners(train, validation_set)
-        (model,) = self._models(learners, [self.penalty])
+        model = self._join(
+            [one.best(one.candidates([self.penalty]), self.penalty) for one in learners]
+        )
         self._predictor = self._predictor_of(model, train, {"penalty": float(self.penalty)})
         return self
 
@@ -144,9 +141,10 @@ class CostLinear(PricedEstimator):
     ) -> Iterator[Point]:
         """Return operating points over the penalty, cheapest first.
 
-        The first is the constant model, which costs nothing. Penalties are tried from the largest
-        to the smallest; each tree is warm-started from that of the penalty before, unless a new
-        initialization is better. Inputs are computed, and base trees grown, only once.
+        The first is the constant model, which costs nothing. Soft trees are learned from the
+        largest penalty to the smallest, and each hard tree is judged at every penalty. Inputs are
+        computed, and base trees grown, only once. For a regression or two classes there are also
+        the trees that are best at no penalty, but that none beats in both loss and bill.
 
         Parameters
         ----------
@@ -155,29 +153,37 @@ class CostLinear(PricedEstimator):
         validation : (Xv, yv)
             Rows on which bill and quality are measured and branches are pruned.
         penalties : sequence of float, optional
-            By default ten, the largest of which is too large for any single input to pay.
+            By default they fall from one too large for any single input to pay, for as long as a
+            linear model buys more, and end at 0.
         """
         train = self._read_training(X, y, sample_weight)
         validation_set = self._read_validation(validation, train)
         learners = self._learners(train, validation_set)
         if penalties is None:
-            largest = max(learner.largest_penalty() for learner in learners)
-            factors = np.geomspace(LARGEST_FACTOR, SMALLEST_FACTOR, PATH_PENALTIES)
-            decreasing = (largest * factors).tolist() if largest > 0 else [0.0]
+            chosen = max((one.path_penalties() for one in learners), key=lambda found: found[0])
         else:
-            decreasing = sorted({float(penalty) for penalty in penalties}, reverse=True)
-            if not decreasing or not decreasing[-1] >= 0:
+            chosen = sorted({float(penalty) for penalty in penalties}, reverse=True)
+            if not chosen or not chosen[-1] >= 0:
                 raise DataError(f"penalties: give numbers from 0 up, got {list(penalties)[:5]}")
+        candidates = [learner.candidates(chosen) for learner in learners]
         constant = self._join([learner.constant for learner in learners])
-        points = [Point.measure(self._predictor_of(constant, train, {}), validation_set)]
-        for penalty, model in zip(decreasing, self._models(learners, decreasing), strict=True):
-            predictor = self._predictor_of(model, train, {"penalty": float(penalty)})
-            points.append(Point.measure(predictor, validation_set))
+        models: list[tuple[dict[str, float], Frozen]] = [({}, constant)]
+        for penalty in chosen:
+            found = zip(learners, candidates, strict=True)
+            model = self._join([learner.best(some, penalty) for learner, some in found])
+            models.append(({"penalty": penalty}, model))
+        if penalties is None and len(learners) == 1:
+            for one in candidates[0]:
+                models.append(({"penalty": one.penalty}, learners[0].freeze(one.tree)))
+        points = [
+            Point.measure(self._predictor_of(model, train, knob), validation_set)
+            for knob, model in models
+        ]
         return iter(sorted(points, key=lambda point: point.bill))
 
     @abstractmethod
-    def _shape(self) -> TreeShape:
-        """Return the shape of the tree before it is pruned."""
+    def _initial_trees(self) -> list[Callable[[SoftObjective], SoftTree]]:
+        """Return functions that make the soft trees to train, from the smallest on."""
 
     @abstractmethod
     def _targets(self, train: TrainingSet, validation: ValidationSet | None) -> list[TreeTarget]:
@@ -225,8 +231,8 @@ class CostLinear(PricedEstimator):
             )
             learners.append(
                 TreeLearner(
-                    inputs, on_train, on_validation, self._shape(), max_sweeps, target.scale,
-                    target.constant,
+                    inputs, on_train, on_validation, self._initial_trees(), max_sweeps,
+                    target.scale, target.constant,
                 )
             )  # fmt: skip
         return learners
@@ -245,15 +251,8 @@ class CostLinear(PricedEstimator):
         share = weight / weight.sum()
         return SoftObjective(
             inputs.transform(X), y, share, share * balance, loss, inputs.terms, 0.0, self.shrinkage,
-            self.at_exit,
+            self.at_exit, 1.0 / float(weight.sum()),
         )  # fmt: skip
-
-    def _models(
-        self, learners: Sequence[TreeLearner], penalties: Sequence[float]
-    ) -> Iterator[Frozen]:
-        """Yield the model of all targets at each of some decreasing penalties."""
-        for trees in zip(*(learner.models(penalties) for learner in learners), strict=True):
-            yield self._join(trees)
 
 
 class CostLinearClassifier(PricedClassifier, CostLinear):

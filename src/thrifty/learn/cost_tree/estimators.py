@@ -6,6 +6,8 @@ CSTC is a tree of linear models in which each path buys features of its own (Xu 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -15,15 +17,23 @@ from sklearn.base import RegressorMixin
 from thrifty.costs import PriceList
 from thrifty.learn._sklearn import Interval
 from thrifty.learn.cost_tree.base import CostLinear, CostLinearClassifier, TreeTarget
+from thrifty.learn.cost_tree.fit import MAX_FULL_DEPTH, grow_tree, initial_tree
 from thrifty.learn.cost_tree.inputs import OutputScale
-from thrifty.learn.cost_tree.objective import HalfSquaredError
-from thrifty.learn.cost_tree.soft_tree import TreeShape
+from thrifty.learn.cost_tree.objective import HalfSquaredError, SoftObjective
+from thrifty.learn.cost_tree.soft_tree import SoftTree, TreeShape
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.model import Forest
 
 __all__ = ["CostCascadeClassifier", "CostTreeClassifier", "CostTreeRegressor"]
 
-DEPTH_CONSTRAINT = {"max_depth": [Interval(Integral, 0, 8, closed="both")]}
+DEPTH_CONSTRAINT = {"max_depth": [Interval(Integral, 0, 10, closed="both")]}
+
+
+def trees_up_to(max_depth: int) -> list[Callable[[SoftObjective], SoftTree]]:
+    """Return functions that make full trees of all depths up to one, or a grown one beyond 4."""
+    full = [TreeShape.full(depth) for depth in range(min(max_depth, MAX_FULL_DEPTH) + 1)]
+    deep = [partial(grow_tree, max_depth=max_depth)] if max_depth > MAX_FULL_DEPTH else []
+    return [*(partial(initial_tree, shape=shape) for shape in full), *deep]
 
 
 class CostTreeClassifier(CostLinearClassifier):
@@ -41,7 +51,9 @@ class CostTreeClassifier(CostLinearClassifier):
     penalty : float
         Mean loss that one unit of price must save (lambda). At 0, features are free.
     max_depth : int
-        Number of decisions before a leaf, at most 8; 0 is a single linear model.
+        Number of decisions before a leaf, at most 10; 0 is a single linear model. All smaller
+        depths are tried too. Beyond 4, the leaves with the largest loss are split first, and the
+        tree has 63 nodes at most.
     loss : {"log_loss", "squared"}
         Log-loss, or half the squared error with targets -1 and 1.
     base : {"raw", "boosted"}
@@ -79,7 +91,7 @@ class CostTreeClassifier(CostLinearClassifier):
     >>> y = np.where(X[:, 0] > 0, X[:, 1] + 0.7, X[:, 2] - 0.7) > 0
     >>> model = CostTreeClassifier(Prices([1.0, 5.0, 5.0]), penalty=0.005, max_depth=1).fit(X, y)
     >>> round(model.score(X, y), 2), np.unique(model.bill(X)).tolist()
-    (1.0, [6.0])
+    (0.98, [6.0])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -111,8 +123,8 @@ class CostTreeClassifier(CostLinearClassifier):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def _shape(self) -> TreeShape:
-        return TreeShape.full(self.max_depth)
+    def _initial_trees(self) -> list[Callable[[SoftObjective], SoftTree]]:
+        return trees_up_to(self.max_depth)
 
 
 class CostTreeRegressor(RegressorMixin, CostLinear):  # type: ignore[misc]
@@ -125,7 +137,9 @@ class CostTreeRegressor(RegressorMixin, CostLinear):  # type: ignore[misc]
     penalty : float
         Half the mean squared error that one unit of price must save (lambda).
     max_depth : int
-        Number of decisions before a leaf, at most 8; 0 is a single linear model.
+        Number of decisions before a leaf, at most 10; 0 is a single linear model. All smaller
+        depths are tried too. Beyond 4, the leaves with the largest loss are split first, and the
+        tree has 63 nodes at most.
     base : {"raw", "boosted"}
         Inputs of the linear models: the columns of the table, or boosted trees.
     n_estimators : int
@@ -175,8 +189,8 @@ class CostTreeRegressor(RegressorMixin, CostLinear):  # type: ignore[misc]
         self.max_sweeps = max_sweeps
         self.random_state = random_state
 
-    def _shape(self) -> TreeShape:
-        return TreeShape.full(self.max_depth)
+    def _initial_trees(self) -> list[Callable[[SoftObjective], SoftTree]]:
+        return trees_up_to(self.max_depth)
 
     def _targets(self, train: TrainingSet, validation: ValidationSet | None) -> list[TreeTarget]:
         """Scale the target to mean 0 and variance 1."""
@@ -281,5 +295,8 @@ class CostCascadeClassifier(CostLinearClassifier):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def _shape(self) -> TreeShape:
-        return TreeShape.chain(self.n_stages)
+    def _initial_trees(self) -> list[Callable[[SoftObjective], SoftTree]]:
+        """Return cascades of 1, 2, 4, ... stages, and of all."""
+        counts = sorted({*(2**k for k in range(self.n_stages.bit_length())), self.n_stages})
+        shapes = [TreeShape.chain(stages) for stages in counts if stages <= self.n_stages]
+        return [partial(initial_tree, shape=shape) for shape in shapes]

@@ -1,22 +1,26 @@
-"""Learn one tree of linear models, at one penalty or at many.
+"""Learn the trees of linear models of one target, for all penalties.
 
 A soft tree is learned by block coordinate descent (Xu 2014, algorithm 5): it is initialized from
 the root down, then each node in turn is minimized with the others fixed. A node changes only if
 the objective decreases.
 
 The relaxed cost of a weight below 1 is less than its price, so a soft tree learned at the penalty
-itself may buy too much, and the objective has many local minima. So soft trees are also learned at
-multiples of the penalty, and the hard tree with the least exact objective is taken.
+itself may buy too much, and the objective has many local minima. So soft trees are learned at many
+penalties and for every depth, each is hardened at many penalties, and among all the hard trees the
+one with the least exact objective is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.learn.cost_tree.elimination import Elimination
+from thrifty.learn.cost_tree.hard_tree import HardTree
 from thrifty.learn.cost_tree.harden import harden
 from thrifty.learn.cost_tree.inputs import Inputs, OutputScale
 from thrifty.learn.cost_tree.leaf_fit import polish
@@ -26,7 +30,15 @@ from thrifty.learn.cost_tree.soft_tree import SoftTree, TreeShape
 from thrifty.learn.cost_tree.split_step import MAX_SLOPE, MIN_SLOPE, SplitProblem, solve_split
 from thrifty.model import Frozen
 
-__all__ = ["TreeLearner", "descend", "initial_tree", "sweep"]
+__all__ = [
+    "MAX_FULL_DEPTH",
+    "Candidate",
+    "TreeLearner",
+    "descend",
+    "grow_tree",
+    "initial_tree",
+    "sweep",
+]
 
 Floats = NDArray[np.float64]
 
@@ -39,12 +51,32 @@ MAX_COPIED_SHARE = 0.8
 # Initial slope of a sigmoid, in standard deviations of the values: a row one deviation above the
 # threshold goes right with a probability of 95 %.
 INITIAL_SLOPE = 3.0
-# Soft trees are learned at these multiples of the penalty, unless one was learned at about the
-# same penalty before: at 1.4 times it or less.
+# Most nodes of a tree that is deeper than `MAX_FULL_DEPTH`.
+MAX_GROWN_NODES = 63
+MAX_FULL_DEPTH = 4
+# Soft trees are learned at these multiples of each penalty, unless one was learned at about the
+# same penalty before: at 2.5 times it or less.
 PENALTY_FACTORS = (10.0, 3.0, 1.0)
-MIN_DECREASE = 0.7
+MIN_DECREASE = 0.4
 # Sweeps at factors above 1, whose trees are only a warm start for the next factor.
 N_SWEEPS_WARM = 3
+# The elimination of a soft tree starts at this share of the penalty that it was learned at.
+FIRST_ELIMINATION = 0.05
+# The path of penalties falls by this factor at a time, for as long as a linear model buys more,
+# from that many times the largest penalty at which a single input pays: several together may pay
+# at an even larger one.
+PATH_DECREASE = 0.6
+LARGEST_FACTOR = 4.0
+MIN_PATH_SHARE = 1e-7
+
+
+class Candidate(NamedTuple):
+    """A hard tree with its mean loss and mean bill on the rows that judge it."""
+
+    tree: HardTree
+    loss: float
+    bill: float
+    penalty: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +90,9 @@ class TreeLearner:
     objective : SoftObjective
         On the training rows; its penalty is replaced.
     on_validation : SoftObjective or None
-        On the validation set, where branches are pruned; None to prune on the training rows.
-    shape : TreeShape
-        The tree before it is pruned.
+        On the validation set, which judges candidates; None to judge on the training rows.
+    initial_trees : sequence of callables
+        Each makes a soft tree, before it is trained and pruned, for an objective.
     max_sweeps : int
     scale : OutputScale
         Penalties are in units of the model's loss; the objective has the units of scaled outputs.
@@ -71,45 +103,91 @@ class TreeLearner:
     inputs: Inputs
     objective: SoftObjective
     on_validation: SoftObjective | None
-    shape: TreeShape
+    initial_trees: Sequence[Callable[[SoftObjective], SoftTree]]
     max_sweeps: int
     scale: OutputScale
     constant: Frozen
 
-    def models(self, penalties: Sequence[float]) -> Iterator[Frozen]:
-        """Yield the frozen tree at each of some decreasing penalties, warm-starting the next."""
-        if not self.objective.Z.shape[1]:  # no split of the table paid, so there are no base trees
-            yield from [self.constant] * len(penalties)
-            return
-        soft_trees: list[SoftTree] = []
+    def candidates(self, penalties: Sequence[float]) -> list[Candidate]:
+        """Return the hard trees that no other beats in both loss and bill, cheapest first.
+
+        They come from soft trees of all depths that are learned for some penalties.
+        """
+        judge = (self.on_validation or self.objective).at(1.0)
+        found = []
+        if self.objective.Z.shape[1]:  # else no split of the table paid: there are no base trees
+            scaled = [float(p) / self.scale.factor**2 for p in penalties if np.isfinite(p)]
+            for initial in self.initial_trees:
+                for penalty, soft in self._soft_trees(initial, scaled):
+                    for hard in self._harden(soft, penalty, scaled):
+                        loss, bill = hard.loss_and_cost(judge)
+                        found.append(Candidate(hard, loss, bill, penalty * self.scale.factor**2))
+        frontier: list[Candidate] = []
+        for candidate in sorted(found, key=lambda one: (one.bill, one.loss)):
+            if not frontier or candidate.loss < frontier[-1].loss:
+                frontier.append(candidate)
+        return frontier
+
+    def _soft_trees(
+        self, initial: Callable[[SoftObjective], SoftTree], penalties: Sequence[float]
+    ) -> Iterator[tuple[float, SoftTree]]:
+        """Yield soft trees and their penalties, decreasing; each is the start of the next."""
+        previous: SoftTree | None = None
         last_penalty = np.inf
-        for penalty in penalties:
-            on_train = self.objective.at(penalty / self.scale.factor**2)
-            if np.isinf(on_train.penalty):  # nothing pays
-                yield self.constant
-                continue
+        for penalty in sorted(penalties, reverse=True):
             for factor in PENALTY_FACTORS if penalty > 0 else PENALTY_FACTORS[-1:]:
-                if factor * on_train.penalty < MIN_DECREASE * last_penalty:
-                    last_penalty = factor * on_train.penalty
-                    n_sweeps = self.max_sweeps if factor == 1.0 else min(
-                        N_SWEEPS_WARM, self.max_sweeps
-                    )  # fmt: skip
-                    objective = on_train.at(last_penalty)
-                    tree = initial_tree(objective, self.shape)
-                    if soft_trees and objective.value(soft_trees[-1]) < objective.value(tree):
-                        tree = soft_trees[-1].copy()
-                    descend(objective, tree, n_sweeps)
-                    soft_trees.append(tree)
-            judge = self.on_validation and self.on_validation.at(on_train.penalty)
-            candidates = [
-                harden(on_train, tree, judge) for tree in soft_trees[-len(PENALTY_FACTORS) :]
-            ]
-            best = min(candidates, key=lambda tree: tree.value(judge or on_train))
-            polish(on_train, best)
-            if len(best.shape) == 1 and not best.uses.any():
-                yield self.constant
-            else:
-                yield self.inputs.freeze(best, self.objective.loss.link, self.scale)
+                if factor * penalty >= MIN_DECREASE * last_penalty:
+                    continue
+                last_penalty = factor * penalty
+                objective = self.objective.at(last_penalty)
+                tree = initial(objective)
+                if previous is not None and objective.value(previous) < objective.value(tree):
+                    tree = previous.copy()
+                warm = min(N_SWEEPS_WARM, self.max_sweeps)
+                descend(objective, tree, self.max_sweeps if factor == 1.0 else warm)
+                previous = tree
+                yield last_penalty, tree
+
+    def _harden(
+        self, soft: SoftTree, penalty: float, penalties: Sequence[float]
+    ) -> Iterator[HardTree]:
+        """Yield hard trees of a soft one that was learned at a penalty."""
+        judge = self.on_validation and self.on_validation.at(penalty)
+        yield harden(self.objective.at(penalty), soft, judge)
+        rising = [other for other in sorted(penalties) if other >= FIRST_ELIMINATION * penalty]
+        yield from Elimination(self.objective, HardTree.of(soft)).trees(rising)
+
+    def best(self, candidates: Sequence[Candidate], penalty: float) -> Frozen:
+        """Return the frozen tree with the least exact objective at a penalty."""
+        if not candidates or np.isinf(penalty):
+            return self.constant
+        scaled = penalty / self.scale.factor**2
+        return self.freeze(min(candidates, key=lambda one: one.loss + scaled * one.bill).tree)
+
+    def freeze(self, tree: HardTree) -> Frozen:
+        """Fit the outputs of a tree to convergence, and freeze it."""
+        if len(tree.shape) == 1 and not tree.uses.any():
+            return self.constant
+        tree = tree.copy()
+        polish(self.objective, tree)
+        return self.inputs.freeze(tree, self.objective.loss.link, self.scale)
+
+    def path_penalties(self) -> list[float]:
+        """Return penalties from one at which nothing pays to 0, decreasing.
+
+        The last but one is the first at which a single linear model buys all that it buys for free.
+        """
+        on, root = self.objective, TreeShape.full(0)
+        prices = on.at(1.0)
+        free = HardTree.of(initial_tree(on.at(0.0), root)).path_costs(prices)[0]
+        largest = self.largest_penalty()
+        penalties = [LARGEST_FACTOR * largest]
+        while penalties[-1] > MIN_PATH_SHARE * largest:
+            penalties.append(PATH_DECREASE * penalties[-1])
+            linear = initial_tree(on.at(penalties[-1] / self.scale.factor**2), root)
+            if HardTree.of(linear).path_costs(prices)[0] >= free:
+                break
+        return [*penalties, 0.0]
 
     def largest_penalty(self) -> float:
         """Return the largest penalty at which a single input pays, by least squares."""
@@ -135,19 +213,49 @@ def initial_tree(objective: SoftObjective, shape: TreeShape) -> SoftTree:
     tree = SoftTree.zero(shape, objective.Z.shape[1])
     values = objective.node_values(tree)
     for node in range(len(shape)):
-        reach = tree.node_probability(values, node)
-        problem = _leaf_problem(objective, tree, reach, node)
-        tree.weights[node], tree.bias[node] = solve_leaf(problem, tree.weights[node], 0.0)
-        values[:, node] = objective.Z @ tree.weights[node]
-        weight = objective.weight * reach
-        total = float(weight.sum())
-        if total > 0.0:
-            mean = float(weight @ values[:, node]) / total
-            deviation = float(np.sqrt(weight @ np.square(values[:, node] - mean) / total))
-            tree.threshold[node] = mean
-            if deviation > 0.0:
-                tree.slope[node] = np.clip(INITIAL_SLOPE / deviation, MIN_SLOPE, MAX_SLOPE)
+        _initialize_node(objective, tree, values, node)
     return tree
+
+
+def grow_tree(objective: SoftObjective, max_depth: int) -> SoftTree:
+    """Initialize a deep tree of at most 63 nodes.
+
+    From the root down, the leaf with the largest loss is given two children, fitted as in
+    `initial_tree`. A full tree of that depth would have far more nodes than rows can fill.
+    """
+    tree = initial_tree(objective, TreeShape.full(0))
+    values, losses = objective.node_values(tree), [np.inf]
+    while len(losses) + 2 <= MAX_GROWN_NODES:
+        depth = tree.shape.ancestry.sum(axis=1) - 1
+        open_leaves = (tree.shape.left < 0) & (depth < max_depth)
+        node = int(np.argmax(np.where(open_leaves, losses, -np.inf)))
+        if not open_leaves[node]:
+            break
+        tree = tree.split(node)
+        values = np.hstack([values, np.zeros((len(values), 2))])
+        for child in (len(losses), len(losses) + 1):
+            reach = _initialize_node(objective, tree, values, child)
+            outputs = values[:, child] + tree.bias[child]
+            loss = objective.loss.value(outputs, objective.y)
+            losses.append(float((objective.loss_weight * reach) @ loss))
+    return tree
+
+
+def _initialize_node(objective: SoftObjective, tree: SoftTree, values: Floats, node: int) -> Floats:
+    """Fit a node as a leaf, in the tree and the values (n, N); return who reaches it, (n,)."""
+    reach = tree.node_probability(values, node)
+    problem = _leaf_problem(objective, tree, reach, node)
+    tree.weights[node], tree.bias[node] = solve_leaf(problem, tree.weights[node], 0.0)
+    values[:, node] = objective.Z @ tree.weights[node]
+    weight = objective.weight * reach
+    total = float(weight.sum())
+    if total > 0.0:
+        mean = float(weight @ values[:, node]) / total
+        deviation = float(np.sqrt(weight @ np.square(values[:, node] - mean) / total))
+        tree.threshold[node] = mean
+        if deviation > 0.0:
+            tree.slope[node] = np.clip(INITIAL_SLOPE / deviation, MIN_SLOPE, MAX_SLOPE)
+    return reach
 
 
 def descend(objective: SoftObjective, tree: SoftTree, max_sweeps: int) -> list[float]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from thrifty.learn.cost_tree.objective import SoftObjective
 from thrifty.learn.cost_tree.soft_tree import SoftTree, TreeShape
 
-__all__ = ["WEIGHT_TOL", "HardTree", "linear_values"]
+__all__ = ["WEIGHT_TOL", "HardTree", "best_threshold", "linear_values"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -104,12 +104,16 @@ class HardTree:
             losses[here] = objective.loss_weight[some] * objective.loss.value(f, objective.y[some])
         return losses
 
-    def value(self, objective: SoftObjective) -> float:
-        """Return the exact objective: eq. 3.11 without the norm."""
+    def loss_and_cost(self, objective: SoftObjective) -> tuple[float, float]:
+        """Return the mean loss of the rows where they exit, and penalty times their mean bill."""
         rows = np.arange(len(objective.Z))
         nodes = self.exit_nodes(objective.Z, rows, 0)
         cost = objective.weight @ self.path_costs(objective)[nodes]
-        return float(self.losses(objective, rows, nodes).sum() + cost)
+        return float(self.losses(objective, rows, nodes).sum()), float(cost)
+
+    def value(self, objective: SoftObjective) -> float:
+        """Return the exact objective: eq. 3.11 without the norm."""
+        return sum(self.loss_and_cost(objective))
 
     def collapse(self, node: int, child: int | None = None) -> HardTree:
         """Return the tree in which a node is a leaf, or is replaced by one of its children."""
@@ -136,3 +140,32 @@ class HardTree:
 def linear_values(Z: Floats, rows: Rows, weights: Floats) -> Floats:
     """Return the product of some rows of Z and weights (q,), without a copy if it is all rows."""
     return np.asarray((Z if len(rows) == len(Z) else Z[rows]) @ weights)
+
+
+def best_threshold(values: Floats, gap: Floats) -> tuple[float, float]:
+    """Return the threshold above which the sum of `gap` is least, and that sum.
+
+    It lies midway between two values. If one side is best for every row, it is 1 below the
+    smallest value, or equal to the largest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.learn.cost_tree.hard_tree import best_threshold
+    >>> best_threshold(np.array([1.0, 4.0, 2.0]), np.array([5.0, -3.0, -1.0]))
+    (1.5, -4.0)
+    """
+    order = np.argsort(values)
+    ordered = values[order]
+    above = np.append(gap[order][::-1].cumsum()[::-1], 0.0)
+    # Cut k sends rows k, k + 1, ... right; it may not separate equal values.
+    cuts = np.append(np.flatnonzero(np.diff(ordered, prepend=-np.inf) > 0), len(ordered))
+    best = int(cuts[np.argmin(above[cuts])])
+    if best == 0:
+        return float(ordered[0] - 1.0), float(above[0])
+    if best == len(ordered):
+        return float(ordered[-1]), 0.0
+    middle = 0.5 * (ordered[best - 1] + ordered[best])
+    # There may be no floating-point number between two neighbors.
+    threshold = middle if middle < ordered[best] else ordered[best - 1]
+    return float(threshold), float(above[best])

@@ -1,5 +1,7 @@
 """Turn a soft tree into one that predicts: fit its outputs, simplify its routes, prune branches.
 
+This is done node by node; `elimination` takes steps that concern several nodes at once.
+
 The relaxed cost selects what a node may use, but it also shrinks weights, and it leaves inputs in
 the nodes that do not pay. Here the exact objective (Xu 2014, eq. 3.11) decides.
 
@@ -16,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.learn.cost_tree.hard_tree import HardTree
+from thrifty.learn.cost_tree.hard_tree import HardTree, best_threshold
 from thrifty.learn.cost_tree.leaf_fit import (
     VALUE_TOL,
     QuadraticModel,
@@ -28,7 +30,7 @@ from thrifty.learn.cost_tree.leaf_fit import (
 from thrifty.learn.cost_tree.objective import SoftObjective
 from thrifty.learn.cost_tree.soft_tree import SoftTree
 
-__all__ = ["best_threshold", "harden", "prune_branches", "simplify_route"]
+__all__ = ["harden", "prune_branches", "simplify_route"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -150,35 +152,6 @@ class _Split:
         if least < current - VALUE_TOL:
             tree.threshold[self.node], current = threshold, least
         return float(left.sum()) + current
-
-
-def best_threshold(values: Floats, gap: Floats) -> tuple[float, float]:
-    """Return the threshold above which the sum of `gap` is least, and that sum.
-
-    It lies midway between two values. If one side is best for every row, it is 1 below the
-    smallest value, or equal to the largest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thrifty.learn.cost_tree.harden import best_threshold
-    >>> best_threshold(np.array([1.0, 4.0, 2.0]), np.array([5.0, -3.0, -1.0]))
-    (1.5, -4.0)
-    """
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    above = np.append(gap[order][::-1].cumsum()[::-1], 0.0)
-    # Cut k sends rows k, k + 1, ... right; it may not separate equal values.
-    cuts = np.append(np.flatnonzero(np.diff(ordered, prepend=-np.inf) > 0), len(ordered))
-    best = int(cuts[np.argmin(above[cuts])])
-    if best == 0:
-        return float(ordered[0] - 1.0), float(above[0])
-    if best == len(ordered):
-        return float(ordered[-1]), 0.0
-    middle = 0.5 * (ordered[best - 1] + ordered[best])
-    # There may be no floating-point number between two neighbors.
-    threshold = middle if middle < ordered[best] else ordered[best - 1]
-    return float(threshold), float(above[best])
 
 
 def prune_branches(objective: SoftObjective, tree: HardTree, judge: SoftObjective) -> HardTree:

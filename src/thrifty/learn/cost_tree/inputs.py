@@ -160,8 +160,10 @@ class TreeInputs(Inputs):
         self.n_features = forest.n_features
         self.terms = CostTerms.of_trees(features_read(forest), train.prices)
         outputs = self._tree_outputs(train.X)
-        self.centers = outputs.mean(axis=0)
-        deviation = outputs.std(axis=0)
+        # Weighted, so that a row of weight 2 counts as two rows.
+        self.centers = np.average(outputs, axis=0, weights=train.weights)
+        squares = np.average(np.square(outputs - self.centers), axis=0, weights=train.weights)
+        deviation = np.sqrt(squares)
         self.scales = np.where(deviation > 0, deviation, 1.0)
 
     def transform(self, X: NDArray[np.floating]) -> Floats:

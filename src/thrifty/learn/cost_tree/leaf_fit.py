@@ -92,7 +92,8 @@ def fit_output(
         weight=objective.weight[rows], loss_weight=objective.loss_weight[rows],
         terms=objective.terms.without_prices(inputs),
     )  # fmt: skip
-    problem = LeafProblem(part, part.loss_weight, float(part.weight.sum()), np.empty(0))
+    ridge = objective.output_ridge if objective.loss.link == "sigmoid" else 0.0
+    problem = LeafProblem(part, part.loss_weight, float(part.weight.sum()), np.empty(0), ridge)
     start = tree.weights[node, inputs], float(tree.bias[node])
     tree.weights[node, inputs], tree.bias[node] = solve_leaf(problem, *start, effort)
     return problem
@@ -176,9 +177,16 @@ class QuadraticModel:
 
     def solution_without(self, dropped: NDArray[np.intp]) -> Floats:
         """Return the weights and, last, the bias without some inputs."""
-        solution = self.solution - self.solution[dropped] @ self._elimination(dropped)
-        solution[dropped] = 0.0
-        return np.asarray(solution)
+        return self.project(self.solution, dropped)
+
+    def project(self, linear: Floats, dropped: NDArray[np.intp]) -> Floats:
+        """Return the linear function without some inputs that is nearest to a given one.
+
+        `linear` has the weights and, last, the bias; the distance is that of the Hessian.
+        """
+        projected = linear - linear[dropped] @ self._elimination(dropped)
+        projected[dropped] = 0.0
+        return np.asarray(projected)
 
     def drop(self, dropped: NDArray[np.intp]) -> None:
         """Drop some inputs; in place."""

@@ -61,12 +61,15 @@ class LeafProblem:
         Weight of the cost: the share of the rows that reach the leaf.
     path_squares : array of shape (A,)
         Squared weights of each term on the path to the leaf.
+    ridge : float
+        Weight of half the sum of the squared weights.
     """
 
     objective: SoftObjective
     loss_weight: Floats
     share: float
     path_squares: Floats
+    ridge: float = 0.0
 
     def value(self, beta: Floats, bias: float) -> float:
         """Return the part of the objective that depends on the weights (q,) and the bias."""
@@ -75,6 +78,7 @@ class LeafProblem:
         loss = float(self.loss_weight @ losses) + 0.5 * on.loss.bias_ridge * bias**2
         squares = self.path_squares + on.terms.input_sums @ np.square(beta)
         norm = on.shrinkage * float(smooth_root(np.square(beta)).sum())
+        norm += 0.5 * self.ridge * float(beta @ beta)
         return loss + (norm + self.share * float(smooth_root(squares) @ on.weighted_prices))
 
     def penalty_curvature(self, beta: Floats) -> Floats:
@@ -84,7 +88,7 @@ class LeafProblem:
         roots = np.sqrt(squares + ROOT_SMOOTHING**2)
         norm = on.shrinkage / np.sqrt(np.square(beta) + ROOT_SMOOTHING**2)
         cost = on.terms.term_sums @ (on.weighted_prices / roots)
-        return np.asarray(norm + self.share * cost)
+        return np.asarray(norm + self.share * cost + self.ridge)
 
     def loss_model(self, beta: Floats, bias: float) -> tuple[Floats, Floats]:
         """Return gradient (q + 1,) and Hessian of the loss in the weights and, last, the bias."""

@@ -129,6 +129,16 @@ class SoftTree:
         names = ("weights", "bias", "threshold", "slope")
         return replace(self, **{name: getattr(self, name).copy() for name in names})
 
+    def split(self, leaf: int) -> SoftTree:
+        """Return the tree in which a leaf has two children, the last nodes, whose weights are 0."""
+        n = len(self.shape)
+        left, right = (np.append(side, [-1, -1]) for side in (self.shape.left, self.shape.right))
+        left[leaf], right[leaf] = n, n + 1
+        grown = SoftTree.zero(TreeShape(left, right), self.weights.shape[1])
+        for name in ("weights", "bias", "threshold", "slope"):
+            getattr(grown, name)[:n] = getattr(self, name)
+        return grown
+
     def right_probability(self, values: Floats) -> Floats:
         """Return the probability of going right at each node, given its values (n, N)."""
         return np.asarray(expit(self.slope * (values - self.threshold)))
