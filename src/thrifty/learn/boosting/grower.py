@@ -14,9 +14,10 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.kernels.fixed_point import WIDE_BITS, fixed_sum, quantize, total_size, unit_of
 from thrifty.kernels.growth import Blocks, Candidates, Growth, Prices, Table, Targets, Tree
 from thrifty.kernels.hist_tree import advance, expand, plant
-from thrifty.kernels.histogram import add_values, node_sums, quantize
+from thrifty.kernels.histogram import add_values, node_sums
 from thrifty.kernels.threads import blocks, run, thread_count
 from thrifty.learn.binned import Binned
 from thrifty.learn.purchases import Purchases
@@ -121,7 +122,7 @@ class Grower:
         self.features = features
         self.penalty = penalty
         self.min_samples_leaf = min_samples_leaf
-        self.total_weight = binned.n_rows if weight is None else float(weight.sum())
+        self.total_weight = binned.n_rows if weight is None else fixed_sum(weight)
         self.max_depth = max_depth
         self._considered: tuple[NDArray[np.int64], Candidates] | None = None
         self._allocate(max_leaves)
@@ -164,8 +165,11 @@ class Grower:
         if self.weight is not None:
             gradient = gradient * self.weight
             curvature = self.weight if hessian is None else hessian * self.weight
+        units = np.array(
+            [unit_of(total_size(values), WIDE_BITS) for values in (gradient, curvature)]
+        )
         tree = self.grown
-        sums = node_sums(self._blocks, tree.left, tree.n_rows, gradient, curvature)
+        sums = units * node_sums(self._blocks, tree.left, tree.n_rows, gradient, curvature, units)
         return np.asarray(sums[:, 0] / (sums[:, 1] + damping))
 
     def add(self, values: NDArray[np.float64], out: NDArray[np.float64]) -> None:
@@ -184,7 +188,7 @@ class Grower:
         each_pays = purchases.charge == "example"
         charge = 2.0 * self.penalty * (units[1] if each_pays else self.total_weight)
         weighted = target if self.weight is None else target * self.weight
-        largest_gain = float(np.add.reduce(weighted * target))
+        largest_gain = total_size(weighted, target)
         if features is None and each_pays:
             features = np.arange(len(prices.own))
         elif features is None:
