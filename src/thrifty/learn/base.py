@@ -61,6 +61,8 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
     _class_weight_scales_rows: ClassVar[bool] = True
     # Whether it trains on a `thrifty.Table`, whose rows are never all in memory.
     _reads_files: ClassVar[bool] = False
+    # Whether it then takes weights from a column of the table.
+    _reads_weights: ClassVar[bool] = False
     # Most classes that it takes, and why: what work or memory grows with them; None for any number.
     _most_classes: ClassVar[tuple[int, str] | None] = None
 
@@ -192,8 +194,11 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             )
         if y is not None or sample_weight is not None:
             raise DataError(
-                "table: the target is a column of the files; pass neither y nor weights"
+                "table: target and weights are columns of the files; pass neither y nor weights, "
+                "but Table.parquet(..., weight=...)"
             )
+        if table.weight is not None and not self._reads_weights:
+            raise DataError(f"table: {type(self).__name__} takes no weights from files")
         random = check_random_state(getattr(self, "random_state", None))
         train = LongTrainingSet.read_files(task_of(self), table, self.prices, random)
         self.n_features_in_ = train.n_features

@@ -152,7 +152,7 @@ class TrainingSet:
     @cached_property
     def weights(self) -> Floats:
         """Weight of each row, 1 where none was given, (n,)."""
-        return np.ones(len(self.X)) if self.weight is None else self.weight
+        return np.ones(len(self)) if self.weight is None else self.weight
 
     @cached_property
     def class_shares(self) -> Floats:

@@ -51,7 +51,7 @@ class GreedyMiser(PricedEstimator):
         "random_state": ["random_state"],
     }
 
-    _reads_files = True
+    _reads_files = _reads_weights = True
 
     def __init__(
         self,
