@@ -109,7 +109,7 @@ def test_sums_are_the_same_in_any_order(numbers, random):
 def test_blocks_far_from_each_other_find_the_same_total(numbers, cut):
     values, none = np.array(numbers), np.empty(0)
     parts = [part for part in (values[:cut], values[cut:]) if len(part)]
-    unit = unit_of(max(largest_size(part, none) for part in parts), 62 - len(values).bit_length())
+    unit = unit_of(max(largest_size(part) for part in parts), 62 - len(values).bit_length())
     counted = sum(count_quanta(part, none, unit) for part in parts)
     assert float(counted) * unit == total_size(values)
 

@@ -230,9 +230,10 @@ def sum_rows(
 ) -> cython.longlong:
     """Quanta of the values of rows[first:last], each the nearest whole number of them."""
     total: cython.longlong = 0
+    scale = 2.0 / unit
     for i in range(first, last):
         # In halves toward 0, then away from 0: no branch on the sign to mispredict.
-        halves = cython.cast(cython.longlong, values[base + rows[i]] / (0.5 * unit))
+        halves = cython.cast(cython.longlong, values[base + rows[i]] * scale)
         total += (halves + 1 + (halves >> 63)) >> 1
     return total
 

@@ -14,7 +14,14 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.kernels.fixed_point import WIDE_BITS, fixed_sum, quantize, total_size, unit_of
+from thrifty.kernels.fixed_point import (
+    SUM_BITS,
+    WIDE_BITS,
+    fixed_sum,
+    quantize,
+    total_size,
+    unit_of,
+)
 from thrifty.kernels.growth import Blocks, Candidates, Growth, Prices, Table, Targets, Tree
 from thrifty.kernels.hist_tree import advance, expand, plant
 from thrifty.kernels.histogram import add_values, node_sums
@@ -161,15 +168,15 @@ class Grower:
         self, gradient: NDArray[np.float64], hessian: NDArray[np.float64] | None, damping: float
     ) -> NDArray[np.float64]:
         """Return the Newton step of every node of the last tree: sum of gradients over Hessians."""
+        target, target_unit = self._last_target
         curvature = np.empty(0) if hessian is None else hessian
+        weighted = gradient if self.weight is None else gradient * self.weight
         if self.weight is not None:
-            gradient = gradient * self.weight
             curvature = self.weight if hessian is None else hessian * self.weight
-        units = np.array(
-            [unit_of(total_size(values), WIDE_BITS) for values in (gradient, curvature)]
-        )
+        unit = target_unit if gradient is target else unit_of(total_size(weighted), WIDE_BITS)
+        units = np.array([unit, unit_of(total_size(curvature), WIDE_BITS)])
         tree = self.grown
-        sums = units * node_sums(self._blocks, tree.left, tree.n_rows, gradient, curvature, units)
+        sums = units * node_sums(self._blocks, tree.left, tree.n_rows, weighted, curvature, units)
         return np.asarray(sums[:, 0] / (sums[:, 1] + damping))
 
     def add(self, values: NDArray[np.float64], out: NDArray[np.float64]) -> None:
@@ -185,6 +192,9 @@ class Grower:
         """
         purchases, prices = self.purchases, self.purchases.prices
         quanta, units = quantize(target, self.weight)
+        # Sums of leaves are as wide as those with weights: 21 bits more than packed ones.
+        narrower = 0 if self.weight is not None else WIDE_BITS - SUM_BITS
+        self._last_target = target, math.ldexp(units[0], -narrower)
         each_pays = purchases.charge == "example"
         charge = 2.0 * self.penalty * (units[1] if each_pays else self.total_weight)
         weighted = target if self.weight is None else target * self.weight
