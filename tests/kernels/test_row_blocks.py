@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table_parts import in_parts
 from uncompiled import uncompiled
 
 from thrifty.costs import Prices
-from thrifty.learn.binned import Binned, BinnedParts
+from thrifty.learn.binned import Binned
 from thrifty.learn.boosting import grower as grower_module
 from thrifty.learn.boosting.grower import Grower
 from thrifty.learn.purchases import Purchases
@@ -19,16 +20,6 @@ def grower_on(binned, **settings):
     d = binned.n_features
     purchases = Purchases(Prices([1.0] * d).bind(d), binned.n_rows, "model")
     return Grower(binned, purchases, max_depth=3, min_samples_leaf=2, **settings)
-
-
-def in_parts(binned, size):
-    """Store a table in parts of `size` rows."""
-    n_parts = -(-binned.n_rows // size)
-    stored = np.full((n_parts, binned.n_features, size), 77, dtype=np.uint8)
-    for k in range(n_parts):
-        part = binned.bins[:, k * size : (k + 1) * size]
-        stored[k, :, : part.shape[1]] = part
-    return BinnedParts(stored, binned.edges, binned.categorical, binned.n_rows)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 import thrifty.learn.long_training_set as module
 from thrifty import (
     BudgetForestClassifier,
+    CostTreeClassifier,
     DataError,
     GreedyMiserClassifier,
     GreedyMiserRanker,
@@ -204,7 +205,7 @@ def test_a_full_disk_is_reported_and_nothing_is_left(folder, monkeypatch) -> Non
 
 def test_what_needs_its_rows_in_memory_says_so(folder) -> None:
     table = Table.parquet(folder, "y", ["w"])
-    for estimator in (BudgetForestClassifier(), GreedyMiserRanker()):
+    for estimator in (CostTreeClassifier(), GreedyMiserRanker()):
         with pytest.raises(DataError, match="needs its rows in memory"):
             estimator.fit(table, None)
     with pytest.raises(DataError, match="pass neither y nor weights"):
@@ -251,3 +252,40 @@ def test_weights_that_are_all_zero_are_refused(folder) -> None:
     model = GreedyMiserClassifier(n_estimators=2, class_weight={"ill": 0.0, "well": 1.0})
     with pytest.raises(DataError, match="a class has weight 0; drop its rows"):
         model.fit(table)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"sample_weight": None},
+        {"sample_weight": W, "bootstrap": False},
+        {"sample_weight": W, "budget": 4.0, "class_weight": "balanced"},
+    ],
+)
+def test_a_budget_forest_is_that_of_the_table_in_memory(folder, settings) -> None:
+    weight = settings["sample_weight"]
+    model = BudgetForestClassifier(
+        PRICES, n_estimators=4, random_state=3,
+        **{name: value for name, value in settings.items() if name != "sample_weight"},
+    )  # fmt: skip
+    held_out = None if model.budget is None else (X, Y)
+    memory = saved(model.fit(X, Y, sample_weight=weight, validation=held_out), folder)
+    columns = {"drop": ["w"]} if weight is None else {"weight": "w"}
+    table = Table.parquet(folder, "y", **columns)
+    assert saved(model.fit(table, validation=held_out), folder) == memory
+
+
+def test_the_path_of_a_budget_forest_is_that_of_the_table_in_memory(folder) -> None:
+    model = BudgetForestClassifier(PRICES, n_estimators=3, random_state=3)
+    table = Table.parquet(folder, "y", ["w"])
+    memory, files = (
+        [(p.knob, p.bill, p.quality) for p in model.path(*rows, validation=(X, Y), alphas=[0, 4])]
+        for rows in ((X, Y), (table,))
+    )
+    assert files == memory
+
+
+def test_a_budget_needs_rows_to_be_measured_on(folder) -> None:
+    model = BudgetForestClassifier(budget=1.0)
+    with pytest.raises(DataError, match="budget: give a validation set"):
+        model.fit(Table.parquet(folder, "y", ["w"]))
