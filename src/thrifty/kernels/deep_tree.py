@@ -168,7 +168,8 @@ def grow(
             scratch.tally.total[k] = tree.counts[node, k]
         impurity = impurity_of(form, scratch.tally.total)
         if impurity > 0.0 and states.depth[node] < rules.max_depth:
-            bring_near(table, rows)
+            if table.bins.shape[0] > 1:
+                bring_near(table, rows)
             split = choose(
                 table, prices, rules, form, states, rows, scratch, stream, node, impurity
             )

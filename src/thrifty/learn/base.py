@@ -162,6 +162,8 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         """
         self._validate_params()
         if isinstance(X, LongTable):
+            if not (qid is None and groups is None and row_costs is None):
+                raise DataError("table: queries, groups and costs of rows need the rows in memory")
             train: TrainingSet = self._read_files(X, y, sample_weight)
         elif isinstance(X, TrainingSet):
             train = X.with_prices(self.prices)
@@ -185,7 +187,7 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             return train
         return train.with_class_weight(getattr(self, "class_weight", None))
 
-    def _read_files(self, table: LongTable, y: Any, sample_weight: Any) -> LongTrainingSet:
+    def _read_files(self, table: LongTable, y: Any, sample_weight: Any) -> TrainingSet:
         """Read a training table from its files; sets what scikit-learn expects."""
         if not self._reads_files:
             raise DataError(
@@ -200,10 +202,14 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         if table.weight is not None and not self._reads_weights:
             raise DataError(f"table: {type(self).__name__} takes no weights from files")
         random = check_random_state(getattr(self, "random_state", None))
-        train = LongTrainingSet.read_files(task_of(self), table, self.prices, random)
+        train = self._read_table(table, random)
         self.n_features_in_ = train.n_features
         self.feature_names_in_ = np.array(train.schema.table_names, dtype=object)
         return train
+
+    def _read_table(self, table: LongTable, random: np.random.RandomState) -> TrainingSet:
+        """Read the files of a table, as this estimator needs them."""
+        return LongTrainingSet.read_files(task_of(self), table, self.prices, random)
 
     def _sample_rows(self) -> NDArray[np.floating]:
         """Return some training rows, as the model reads them."""

@@ -30,7 +30,7 @@ from thrifty.learn.targets import Labels, grades, numbers, queries
 from thrifty.learn.weights import comparable_weights, read_weights
 from thrifty.model import Forest
 
-__all__ = ["TrainingSet", "ValidationSet", "bind_prices", "read_target", "row_of"]
+__all__ = ["Rows", "TrainingSet", "ValidationSet", "bind_prices", "read_target", "row_of"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp] | NDArray[np.bool_]

@@ -12,10 +12,10 @@ import shutil
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,10 @@ from thrifty.learn.dataset import TrainingSet, bind_prices, read_target
 from thrifty.learn.weights import comparable_weights
 from thrifty.long_table import Batch, Table
 
-__all__ = ["LongTrainingSet"]
+__all__ = ["LongTrainingSet", "Report", "read_first", "write_bins"]
+
+# Is told which share of the rows was read.
+Report = Callable[[float], None]
 
 # Rows of a part of the memory map: while it is filled, it is held in memory.
 PART_ROWS = 1 << 18
@@ -83,29 +86,11 @@ class LongTrainingSet(TrainingSet):
         OSError
             If the temporary folder has no room for the bins.
         """
-        n_rows = table.n_rows
-        if n_rows < 2:
-            raise DataError(
-                f"table: {n_rows} rows in {len(table.files)} files; give at least 2 rows"
-            )
-        weight, rows = None, np.arange(n_rows)
-        if table.weight is not None:
-            weight = _read_weights(table)
-            rows = np.flatnonzero(weight)
-        n = len(rows)
-        # By the numbers of rows, not by files: the draw is that of the same table in memory.
-        sample = rows if n <= SAMPLE else rows[np.sort(random.choice(n, SAMPLE, replace=False))]
-        contents = _Contents(task, table, len(sample))
-        first = 0
-        for batch in table.batches():
-            last = first + len(batch.frame)
-            begin, end = np.searchsorted(sample, [first, last])
-            kept = None if weight is None else weight[first:last] > 0
-            contents.add(batch, sample[begin:end] - first, int(begin), kept)
-            first = last
+        found = read_first(task, table, random)
+        contents, rows, weight = found.contents, found.rows, found.weight
         schema = contents.schema()
         bound = bind_prices(prices, schema)
-        target, classes = contents.read_target(n_rows)
+        target, classes = contents.read_target(table.n_rows)
         categorical = np.array([column.categories is not None for column in schema.columns])
         edges = [
             np.empty(0) if categorical[j] else find_edges(contents.sample[str(name)])
@@ -115,8 +100,8 @@ class LongTrainingSet(TrainingSet):
         return cls(
             task, None, schema, bound, shown, target if weight is None else target[rows],
             None if weight is None else weight[rows], classes,
-            binned=BinnedParts(bins, edges, categorical, n), ranges=contents.ranges(schema),
-            random=random,
+            binned=BinnedParts(bins, edges, categorical, len(rows)),
+            ranges=contents.ranges(schema), random=random,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -130,6 +115,48 @@ class LongTrainingSet(TrainingSet):
         if self.weight is not None and not np.all(self.weight > 0):
             raise DataError("class_weight: a class has weight 0; drop its rows from the files")
         return self
+
+
+class FirstPass(NamedTuple):
+    """What the first pass over the files finds; `rows` and `sample` are numbers of rows."""
+
+    contents: _Contents
+    weight: NDArray[np.float64] | None
+    rows: NDArray[np.intp]
+    sample: NDArray[np.intp]
+
+
+def read_first(
+    task: str,
+    table: Table,
+    random: np.random.RandomState,
+    frames: list[Any] | None = None,
+    report: Report | None = None,
+) -> FirstPass:
+    """Read all rows once; `frames` gets the rows of the sample, if they are wanted."""
+    n_rows = table.n_rows
+    if n_rows < 2:
+        raise DataError(f"table: {n_rows} rows in {len(table.files)} files; give at least 2 rows")
+    weight, rows = None, np.arange(n_rows)
+    if table.weight is not None:
+        weight = _read_weights(table)
+        rows = np.flatnonzero(weight)
+    n = len(rows)
+    # By the numbers of rows, not by files: the draw is that of the same table in memory.
+    sample = rows if n <= SAMPLE else rows[np.sort(random.choice(n, SAMPLE, replace=False))]
+    contents = _Contents(task, table, len(sample))
+    first = 0
+    for batch in table.batches():
+        last = first + len(batch.frame)
+        begin, end = np.searchsorted(sample, [first, last])
+        kept = None if weight is None else weight[first:last] > 0
+        contents.add(batch, sample[begin:end] - first, int(begin), kept)
+        if frames is not None:
+            frames.append(batch.frame.iloc[sample[begin:end] - first])
+        first = last
+        if report is not None:
+            report(first / n_rows)
+    return FirstPass(contents, weight, rows, sample)
 
 
 class _Contents:
@@ -274,10 +301,12 @@ def write_bins(
     edges: list[NDArray[np.float64]],
     categorical: NDArray[np.bool_],
     rows: NDArray[np.intp],
+    report: Report | None = None,
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
     """Bin some rows into a temporary file; return its memory map, and some encoded rows.
 
-    `rows` are the numbers of the rows, increasing.
+    `rows` are the numbers of the rows, increasing. Categories that the schema does not know count
+    as missing.
     """
     n, d = len(rows), len(schema)
     size = min(n, PART_ROWS)
@@ -291,7 +320,7 @@ def write_bins(
         first = read = 0
         for batch in table.batches():
             with _naming(batch):
-                X = schema.encode(batch.frame[list(table.features)], None, batch.first_row)
+                X = schema.encode(batch.frame[table.features], None, batch.first_row, {})
             begin, end = np.searchsorted(rows, [read, read + len(X)])
             if end - begin < len(X):
                 X = X[rows[begin:end] - read]
@@ -306,6 +335,8 @@ def write_bins(
                 first, done = first + taken, done + taken
                 if first % size == 0 or first == n:
                     _write(file, part, folder)
+            if report is not None:
+                report(read / table.n_rows)
         file.flush()
         stored = np.memmap(file, np.uint8, "r", shape=(n_parts, d, size))
     return stored, shown
