@@ -22,7 +22,7 @@ from thrifty.table_files import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Batch", "Table"]
+__all__ = ["Batch", "Table", "find_files"]
 
 # Problems of files that one message lists.
 MAX_LISTED = 10
@@ -131,7 +131,7 @@ class Table:
         DataError
             If there is no such file, one of them cannot be read, or their columns differ.
         """
-        return cls(_find_files(where, PARQUET_SUFFIXES), target, drop, weight)
+        return cls(_require_files(where, PARQUET_SUFFIXES), target, drop, weight)
 
     @classmethod
     def csv(
@@ -142,7 +142,7 @@ class Table:
         weight: str | None = None,
     ) -> Self:
         """Find the CSV files of a table; see `parquet`."""
-        return cls(_find_files(where, CSV_SUFFIXES), target, drop, weight)
+        return cls(_require_files(where, CSV_SUFFIXES), target, drop, weight)
 
     @cached_property
     def n_rows(self) -> int:
@@ -221,8 +221,24 @@ class Table:
         return f"Table({len(self.files)} files, {len(self.features)} features)"
 
 
-def _find_files(where: str | os.PathLike[str], suffixes: tuple[str, ...]) -> list[Path]:
-    """Return the files of a folder or a pattern, in the order of their names."""
+def _require_files(where: str | os.PathLike[str], suffixes: tuple[str, ...]) -> list[Path]:
+    """Return the files of a folder or a pattern; raise a DataError if there is none."""
+    files = find_files(where, suffixes)
+    if not files:
+        raise DataError(
+            f"{os.fspath(where)}: there is no {' or '.join(suffixes)} file; check the path"
+        )
+    return files
+
+
+def find_files(where: str | os.PathLike[str], suffixes: tuple[str, ...]) -> list[Path]:
+    """Return the files of a folder or a pattern with some suffixes, in the order of their names.
+
+    Raises
+    ------
+    DataError
+        If the folder cannot be read.
+    """
     text = os.fspath(where)
     try:
         if os.path.isdir(text):
@@ -231,10 +247,7 @@ def _find_files(where: str | os.PathLike[str], suffixes: tuple[str, ...]) -> lis
             names = [text] if os.path.exists(text) else glob.glob(text)
     except OSError as error:
         raise DataError(f"{text}: the folder cannot be read: {error.strerror}") from error
-    files = [Path(name) for name in sorted(names) if name.lower().endswith(suffixes)]
-    if not files:
-        raise DataError(f"{text}: there is no {' or '.join(suffixes)} file; check the path")
-    return files
+    return [Path(name) for name in sorted(names) if name.lower().endswith(suffixes)]
 
 
 def _read_footer(path: Path) -> Any:

@@ -170,8 +170,8 @@ class BudgetEstimator(PricedEstimator):
         features and as many rounds: all of `GreedyMiserClassifier`, and those in the rungs of a
         ladder without branches, whose thresholds are then chosen again. The new points are measured
         on the same rows, which they have not seen either. The best one within the budget, with the
-        same confidence, is taken if it is no worse than that of the rows that were drawn;
-        `refit_rows_` is the number of rows then, and else 0.
+        same confidence, is taken unless it is worse by a standard error; `refit_rows_` is the
+        number of rows then, and else 0.
         """
         if self._drawn is None:
             raise DataError("refit: there are no other rows; it is for a Table of many rows")
@@ -207,7 +207,7 @@ class BudgetEstimator(PricedEstimator):
             chosen = self._choose(found, self.budget)
         except BudgetError:
             return self
-        if _worth(chosen) < _worth(point):
+        if _is_worse(chosen, point):
             return self
         self.frontier_ = replace(curve, points=(*curve.points, *found.points)).with_chosen(chosen)
         self._predictor = chosen.predictor()
@@ -352,6 +352,9 @@ class BudgetEstimator(PricedEstimator):
         return other
 
 
-def _worth(point: CurvePoint) -> float:
-    """Return what two models of one point are compared by: quality, or minus the total cost."""
-    return point.smooth_quality if point.totals is None else -float(point.totals.mean())
+def _is_worse(point: CurvePoint, other: CurvePoint) -> bool:
+    """Return whether a point is worse than another on the same rows, by a standard error."""
+    lost = other.smooth_gains - point.smooth_gains
+    if point.totals is not None and other.totals is not None:
+        lost = point.totals - other.totals
+    return bool(lost.mean() > lost.std() / np.sqrt(len(lost)))
