@@ -99,6 +99,14 @@ def test_a_wrong_target_has_a_remedy(folder) -> None:
         Table.parquet(folder, "il")
 
 
+def test_a_weight_is_another_column_than_the_target(folder) -> None:
+    assert Table.parquet(folder, "ill", weight="age").features == ["sex"]
+    with pytest.raises(DataError, match="no column 'ag'; did you mean 'age'"):
+        Table.csv(folder, "ill", weight="ag")
+    with pytest.raises(DataError, match="'ill' is the target and the weight"):
+        Table.parquet(folder, "ill", weight="ill")
+
+
 def test_no_files_and_no_folder_are_refused(tmp_path) -> None:
     for where in (tmp_path, tmp_path / "none", f"{tmp_path}/*.parquet"):
         with pytest.raises(DataError, match="there is no .parquet or .pq file"):

@@ -22,7 +22,7 @@ from thrifty.table_files import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Batch", "Table"]
+__all__ = ["Batch", "Table", "find_files"]
 
 # Problems of files that one message lists.
 MAX_LISTED = 10
@@ -57,6 +57,9 @@ class Table:
         The column to predict.
     drop : sequence of str
         Columns to ignore.
+    weight : str, optional
+        The column with the weights of the rows, which is not a feature. Rows of weight 0 are not
+        trained on.
 
     Attributes
     ----------
@@ -80,20 +83,35 @@ class Table:
     array([False,  True])
     """
 
-    def __init__(self, files: Sequence[Path], target: str, drop: Sequence[str] = ()) -> None:
-        self.files, self.target, self.drop = list(files), target, list(drop)
+    def __init__(
+        self,
+        files: Sequence[Path],
+        target: str,
+        drop: Sequence[str] = (),
+        weight: str | None = None,
+    ) -> None:
+        self.files, self.target, self.drop, self.weight = list(files), target, list(drop), weight
         columns = read_columns(self.files[0])
-        missing = [name for name in (target, *drop) if name not in columns]
-        raise_all(
-            DataError,
-            str(self.files[0]),
-            [f"there is no column {name!r}{did_you_mean(name, columns)}" for name in missing],
-        )
-        self.features = [name for name in columns if name not in {target, *drop}]
+        named = [target, *drop, *([] if weight is None else [weight])]
+        problems = [
+            f"there is no column {name!r}{did_you_mean(name, columns)}"
+            for name in named
+            if name not in columns
+        ]
+        if weight == target:
+            problems.append(f"column {target!r} is the target and the weight; name another one")
+        raise_all(DataError, str(self.files[0]), problems)
+        self.features = [name for name in columns if name not in named]
         self._check_files()
 
     @classmethod
-    def parquet(cls, where: str | os.PathLike[str], target: str, drop: Sequence[str] = ()) -> Self:
+    def parquet(
+        cls,
+        where: str | os.PathLike[str],
+        target: str,
+        drop: Sequence[str] = (),
+        weight: str | None = None,
+    ) -> Self:
         """Find the Parquet files of a table.
 
         Parameters
@@ -105,18 +123,26 @@ class Table:
             The column to predict.
         drop : sequence of str
             Columns to ignore.
+        weight : str, optional
+            The column with the weights of the rows, which is not a feature.
 
         Raises
         ------
         DataError
             If there is no such file, one of them cannot be read, or their columns differ.
         """
-        return cls(_find_files(where, PARQUET_SUFFIXES), target, drop)
+        return cls(_require_files(where, PARQUET_SUFFIXES), target, drop, weight)
 
     @classmethod
-    def csv(cls, where: str | os.PathLike[str], target: str, drop: Sequence[str] = ()) -> Self:
+    def csv(
+        cls,
+        where: str | os.PathLike[str],
+        target: str,
+        drop: Sequence[str] = (),
+        weight: str | None = None,
+    ) -> Self:
         """Find the CSV files of a table; see `parquet`."""
-        return cls(_find_files(where, CSV_SUFFIXES), target, drop)
+        return cls(_require_files(where, CSV_SUFFIXES), target, drop, weight)
 
     @cached_property
     def n_rows(self) -> int:
@@ -125,15 +151,20 @@ class Table:
             return sum(len(batch.frame) for batch in self.batches())
         return sum(_read_footer(path).num_rows for path in self.files)
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[Batch]:
         """Yield all rows in order, some thousand at a time.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Columns to read; by default the features and the target.
 
         Raises
         ------
         DataError
             If a file is damaged; the message names it.
         """
-        columns, text = [*self.features, self.target], self.text_columns
+        columns, text = columns or [*self.features, self.target], self.text_columns
         for path in self.files:
             first_row = 0
             for frame in read_batches(path, columns, text):
@@ -170,7 +201,7 @@ class Table:
                 problems.append(str(error))
                 continue
             first = first or kinds
-            for name in (*self.features, self.target):
+            for name in (*self.features, self.target, *filter(None, [self.weight])):
                 expected, found = first.get(name), kinds.get(name)
                 if found is None:
                     problems.append(f"{path}: there is no column {name!r}, as in {self.files[0]}")
@@ -190,8 +221,24 @@ class Table:
         return f"Table({len(self.files)} files, {len(self.features)} features)"
 
 
-def _find_files(where: str | os.PathLike[str], suffixes: tuple[str, ...]) -> list[Path]:
-    """Return the files of a folder or a pattern, in the order of their names."""
+def _require_files(where: str | os.PathLike[str], suffixes: tuple[str, ...]) -> list[Path]:
+    """Return the files of a folder or a pattern; raise a DataError if there is none."""
+    files = find_files(where, suffixes)
+    if not files:
+        raise DataError(
+            f"{os.fspath(where)}: there is no {' or '.join(suffixes)} file; check the path"
+        )
+    return files
+
+
+def find_files(where: str | os.PathLike[str], suffixes: tuple[str, ...]) -> list[Path]:
+    """Return the files of a folder or a pattern with some suffixes, in the order of their names.
+
+    Raises
+    ------
+    DataError
+        If the folder cannot be read.
+    """
     text = os.fspath(where)
     try:
         if os.path.isdir(text):
@@ -200,10 +247,7 @@ def _find_files(where: str | os.PathLike[str], suffixes: tuple[str, ...]) -> lis
             names = [text] if os.path.exists(text) else glob.glob(text)
     except OSError as error:
         raise DataError(f"{text}: the folder cannot be read: {error.strerror}") from error
-    files = [Path(name) for name in sorted(names) if name.lower().endswith(suffixes)]
-    if not files:
-        raise DataError(f"{text}: there is no {' or '.join(suffixes)} file; check the path")
-    return files
+    return [Path(name) for name in sorted(names) if name.lower().endswith(suffixes)]
 
 
 def _read_footer(path: Path) -> Any:

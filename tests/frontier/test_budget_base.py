@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import f1_score, make_scorer
 
 from thrifty import (
     BudgetClassifier,
+    BudgetForestClassifier,
     BudgetRanker,
     BudgetRegressor,
     GreedyMiserClassifier,
     GreedyMiserRanker,
     GreedyMiserRegressor,
     Prices,
+    Table,
     load,
+    progress,
 )
 from thrifty.bundle.file import pack
-from thrifty.errors import DataError, ResumeError
+from thrifty.errors import BudgetError, DataError, ResumeError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 2))
@@ -225,3 +231,97 @@ def test_regressors_and_rankers_resume_too(kind, learner, query, tmp_path, monke
     first = pack(model.fit(X, y, **query, resume=tmp_path).predictor_)
     monkeypatch.setattr(learner, "_path", lambda *a: pytest.fail("run again"))
     assert pack(model.fit(X, y, **query, resume=tmp_path).predictor_) == first
+
+
+# --- tables in files ----------------------------------------------------------
+
+LONG = pd.DataFrame(np.random.default_rng(3).normal(size=(3000, 3)), columns=["a", "b", "c"])
+LABELS = np.where(LONG["a"] + LONG["b"] * LONG["c"] > 0, "yes", "no")
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three thousand rows in two files, of which 1000 are drawn."""
+    monkeypatch.setattr("thrifty.learn.long_training_set.SAMPLE", 1000)
+    for name, rows in (("0", slice(0, 2000)), ("1", slice(2000, 3000))):
+        LONG[rows].assign(y=LABELS[rows], v=LONG["a"][rows] ** 2).to_parquet(
+            tmp_path / f"{name}.parquet"
+        )
+    return tmp_path
+
+
+@pytest.mark.parametrize("learners", ["auto", [GreedyMiserClassifier(n_estimators=20)]])
+def test_the_race_is_run_on_drawn_rows_and_the_winner_trained_on_all(files, learners) -> None:
+    settings = {"budget": 3, "learners": learners, "effort": "fast", "random_state": 0}
+    reports = []
+    with progress(reports.append):
+        model = BudgetClassifier(**settings).fit(Table.parquet(files, "y", drop=["v"]))
+    steps = list(dict.fromkeys(report.learner for report in reports))
+    assert steps[0] == "files" and steps[-1] == "all rows"
+    assert reports[-1].share == 1.0
+    # The rows that points were measured on are not trained on.
+    assert model.refit_rows_ == 3000 - len(model.validation_)
+    train, _ = model._drawn
+    alone = BudgetClassifier(**settings).fit(train.table, train.labels)
+    assert alone.refit_rows_ == 0
+    assert model.score(LONG, LABELS) > alone.score(LONG, LABELS)
+    bill, quality = model.bill(model.validation_.table), model.predict(model.validation_.table)
+    assert model.point_.bill == pytest.approx(bill.mean())
+    assert model.point_.quality == pytest.approx(np.mean(quality == model.validation_.labels))
+
+
+def test_values_are_trained_on_all_rows_too(files) -> None:
+    model = BudgetRegressor(budget=3, learners=[GreedyMiserRegressor()], random_state=0)
+    model.fit(Table.parquet(files, "v", drop=["y"]))
+    assert model.refit_rows_ == 2800  # 200 of the rows that were drawn are the validation set
+    assert model.score(LONG, LONG["a"] ** 2) > 0.9
+
+
+def test_a_point_for_another_budget_can_be_trained_on_all_rows(files) -> None:
+    model = BudgetClassifier(budget=3, learners=[GreedyMiserClassifier()], random_state=0)
+    model.fit(Table.parquet(files, "y", drop=["v"]))
+    cheap = model.at_budget(1.0)
+    before = cheap.predictor_
+    assert cheap.refit() is cheap and cheap.refit_rows_ == 2800
+    assert cheap.predictor_ is not before and cheap.bill(LONG).max() <= 1.0
+    with pytest.raises(DataError, match="there are no other rows"):
+        BudgetClassifier(budget=3, learners=[MISER]).fit(X, y).refit()
+
+
+def test_a_model_that_is_worse_on_all_rows_is_not_taken(files, monkeypatch) -> None:
+    def wrong(self, predictor, train, evidence, report=None, deadline=np.inf):
+        worse = BudgetClassifier(learners=[MISER], random_state=0).fit(evidence.X, 1 - evidence.y)
+        return [type(point)(point.knob, predictor.replace(model=worse.model_), 0.0, 0.0)]
+
+    model = BudgetClassifier(budget=3, learners=[GreedyMiserClassifier()], random_state=0)
+    table = Table.parquet(files, "y", drop=["v"])
+    point = next(iter(GreedyMiserClassifier(n_estimators=2).path(X, y, validation=(X, y))))
+    monkeypatch.setattr(GreedyMiserClassifier, "refit", wrong)
+    assert model.fit(table).refit_rows_ == 0
+    monkeypatch.setattr(model, "_choose", _refuse)
+    assert model.refit().refit_rows_ == 0
+    monkeypatch.setattr(GreedyMiserClassifier, "refit", lambda *arguments: [])
+    assert model.refit().refit_rows_ == 0
+
+
+def _refuse(*arguments: object) -> None:
+    raise BudgetError("no point meets the budget")
+
+
+def test_without_time_or_a_way_the_drawn_rows_are_all(files) -> None:
+    table = Table.parquet(files, "y", drop=["v"])
+    model = BudgetClassifier(
+        budget=3, learners=[GreedyMiserClassifier()], random_state=0, time_limit=1e-9
+    )
+    assert model.fit(table).refit_rows_ == 0
+    forest = BudgetForestClassifier(n_estimators=2)
+    model = BudgetClassifier(budget=3, learners=[forest], random_state=0)
+    assert model.fit(table).refit_rows_ == 0
+
+
+def test_what_needs_rows_in_memory_is_refused_before_files_are_read(files) -> None:
+    table = Table.parquet(files, "y", drop=["v"])
+    with pytest.raises(DataError, match="queries, groups and costs of rows need the rows"):
+        BudgetClassifier().fit(table, groups=[1, 2])
+    with pytest.raises(DataError, match="BudgetRanker needs its rows in memory"):
+        BudgetRanker().fit(table, None)

@@ -13,6 +13,7 @@ from thrifty import (
     LadderClassifier,
     LadderRegressor,
     Prices,
+    Table,
     frontier,
     load,
 )
@@ -338,3 +339,20 @@ def test_a_folder_of_other_rows_is_named_and_not_taken_for_bad_rows(tmp_path) ->
     fit_budget(X, LABEL, prices=PRICES, budget=2.0, resume=tmp_path)
     with pytest.raises(ResumeError, match=r"^resume folder"):
         fit_budget(X, LABEL, prices=PRICES, budget=2.0, resume=tmp_path, random_state=1)
+
+
+def test_a_table_in_files_is_drawn_from_and_the_test_rows_are_kept_apart(
+    tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr("thrifty.learn.long_training_set.SAMPLE", 400)
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(1500, 2)), columns=["a", "b"])
+    rows.assign(y=rows["a"] + rows["b"] > 0).to_parquet(tmp_path / "rows.parquet")
+    table = Table.parquet(tmp_path, "y")
+    learners = [GreedyMiserClassifier(n_estimators=10)]
+    found = frontier.fit_budget(table, None, budget=2, learners=learners, confidence=None)
+    assert (found.task, found.guessed) == ("classification", True)
+    assert found.sets.sizes == {"train": 240, "validation": 80, "test": 80}
+    assert found.estimator.refit_rows_ == 1500 - 160
+    assert found.predictor.provenance["refit_rows"] == 1340
+    trained, unseen = found.estimator._drawn
+    assert set(unseen) >= set(np.setdiff1d(trained.drawn, trained.numbers))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from table_parts import in_parts
 
 from thrifty.costs import Prices
 from thrifty.learn.binned import Binned
@@ -42,14 +43,22 @@ class Case:
         prices = Prices(own, groups=groups, shared=shared)
         return cls(X, codes, classes, np.arange(d) < categorical, weight, prices)
 
-    def trees(self, splits="minimax", bootstrap=False, max_features=None, max_depth=1000):
+    def trees(
+        self, splits="minimax", bootstrap=False, max_features=None, max_depth=1000, size=None
+    ):
         binned = Binned.of(self.X, self.categorical, np.random.RandomState(0))
+        binned = binned if size is None else in_parts(binned, size)
         rules = Rules(splits, max_features or self.X.shape[1], max_depth, bootstrap)
         prices = self.prices.bind(self.X.shape[1])
         return TreeGrower(binned, prices, self.codes, self.classes, self.weight, rules)
 
-    def grow_with(self, deep_tree, impurity, splits="minimax", max_features=None, max_depth=1000):
-        """Grow a tree on all rows with this version of the kernels, compiled or not."""
+    def grow_with(
+        self, deep_tree, impurity, splits="minimax", max_features=None, max_depth=1000, size=None
+    ):
+        """Grow a tree on all rows with this version of the kernels, compiled or not.
+
+        The table is in one part, or in parts of `size` rows.
+        """
         package = deep_tree.__name__.rpartition(".")[0]
         node_rows, minimax = (
             importlib.import_module(f"{package}.{name}") for name in ("node_rows", "minimax")
@@ -57,8 +66,8 @@ class Case:
         binned = Binned.of(self.X, self.categorical, np.random.RandomState(0))
         bound = self.prices.bind(self.X.shape[1])
         table = node_rows.Table(
-            binned.bins,
-            np.ascontiguousarray(binned.bins.T),
+            binned.bins[np.newaxis] if size is None else in_parts(binned, size).stored,
+            np.ascontiguousarray(binned.bins.T) if size is None else np.empty((0, 0), np.uint8),
             binned.uppers,
             binned.width,
             self.categorical.view(np.uint8),

@@ -9,7 +9,8 @@ import pytest
 from uncompiled import agree
 
 from thrifty.kernels.binning import MISSING
-from thrifty.kernels.histogram import add_rows, quantize
+from thrifty.kernels.fixed_point import quantize
+from thrifty.kernels.histogram import add_rows
 from thrifty.kernels.splits import COUNT_BITS, best_cut, best_subset
 
 

@@ -13,6 +13,7 @@ import pytest
 import thrifty.learn.long_training_set as module
 from thrifty import (
     BudgetForestClassifier,
+    CostTreeClassifier,
     DataError,
     GreedyMiserClassifier,
     GreedyMiserRanker,
@@ -28,6 +29,7 @@ X["s"] = RNG.choice(["x", "y", "zz"], N)
 X["level"] = pd.Categorical(RNG.choice(["low", "mid", "high"], N), ["low", "mid", "high"])
 X.loc[::7, "d"] = np.nan
 Y = np.where(X["a"] + (X["s"] == "x") + X["k"] * X["b"] / 9 > 0.4, "ill", "well")
+W = np.where(np.arange(N) % 11 == 3, 0.0, RNG.uniform(0.5, 2.0, N).round(3))
 PRICES = {"a": 1, "b": 2, "c": 1, "d": 1, "k": 3, "s": 1, "level": 1}
 
 
@@ -46,7 +48,9 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def folder(tmp_path: Path) -> Path:
     """Three Parquet files and three CSV files."""
     for number, first in enumerate(range(0, N, 250)):
-        rows = X.iloc[first : first + 250].assign(y=Y[first : first + 250])
+        rows = X.iloc[first : first + 250].assign(
+            y=Y[first : first + 250], w=W[first : first + 250]
+        )
         rows.to_parquet(tmp_path / f"{number}.parquet")
         rows.to_csv(tmp_path / f"{number}.csv", index=False)
     return tmp_path
@@ -73,7 +77,7 @@ def test_the_model_is_that_of_the_table_in_memory(folder, settings) -> None:
     model = GreedyMiserClassifier(PRICES, n_estimators=8, random_state=3, **settings)
     memory = saved(model.fit(X, Y), folder)
     importances = model.feature_importances_
-    assert saved(model.fit(Table.parquet(folder, "y")), folder) == memory
+    assert saved(model.fit(Table.parquet(folder, "y", ["w"])), folder) == memory
     assert np.array_equal(model.feature_importances_, importances)
     assert model.n_features_in_ == 7 and list(model.feature_names_in_) == list(X.columns)
     assert temporary_files() == []
@@ -83,20 +87,20 @@ def test_csv_files_give_the_model_of_their_text(folder) -> None:
     model = GreedyMiserClassifier(n_estimators=8, random_state=3)
     text = X.astype({"level": str})
     memory = saved(model.fit(text, Y), folder)
-    assert saved(model.fit(Table.csv(folder, "y")), folder) == memory
+    assert saved(model.fit(Table.csv(folder, "y", ["w"])), folder) == memory
 
 
 def test_several_classes_and_early_stopping(folder) -> None:
     labels = X["k"].to_numpy() % 3 + 10
     for number, first in enumerate(range(0, N, 250)):
         rows = slice(first, first + 250)
-        X.iloc[rows].drop(columns="k").assign(y=labels[rows]).to_parquet(
+        X.iloc[rows].drop(columns="k").assign(y=labels[rows], w=1.0).to_parquet(
             folder / f"{number}.parquet"
         )
     model = GreedyMiserClassifier(n_estimators=8, random_state=3)
     rows = X.drop(columns="k")
     memory = saved(model.fit(rows, labels, validation=(rows, labels)), folder)
-    found = saved(model.fit(Table.parquet(folder, "y"), validation=(rows, labels)), folder)
+    found = saved(model.fit(Table.parquet(folder, "y", ["w"]), validation=(rows, labels)), folder)
     assert found == memory
     assert model.classes_.tolist() == [10, 11, 12]
 
@@ -107,7 +111,7 @@ def test_a_regression_and_its_path(folder) -> None:
     prices = {name: price for name, price in PRICES.items() if name != "a"}
     model.set_params(prices=prices)
     memory = list(model.path(rows, X["a"], validation=(rows, X["a"])))
-    table = Table.parquet(folder, "a", drop=["y"])
+    table = Table.parquet(folder, "a", drop=["y", "w"])
     files = list(model.path(table, validation=(rows, X["a"])))
     assert [(p.knob, p.bill, p.quality) for p in files] == [
         (p.knob, p.bill, p.quality) for p in memory
@@ -133,20 +137,24 @@ def refuse(table, words: str) -> None:
 
 
 def test_bad_values_are_named_with_file_and_row(folder) -> None:
-    rows = X[:250].assign(y=Y[:250])
+    rows = X[:250].assign(y=Y[:250], w=W[:250])
     rows.assign(a=rows["a"].where(rows.index != 100, np.inf)).to_parquet(folder / "2.parquet")
-    refuse(Table.parquet(folder, "y"), r"2\.parquet: column 'a' holds inf in row 100")
+    refuse(Table.parquet(folder, "y", ["w"]), r"2\.parquet: column 'a' holds inf in row 100")
     rows.assign(y=rows["y"].where(rows.index < 200)).to_parquet(folder / "2.parquet")
-    refuse(Table.parquet(folder, "y"), r"2\.parquet: target 'y' has no value in row 200; drop")
+    refuse(
+        Table.parquet(folder, "y", ["w"]), r"2\.parquet: target 'y' has no value in row 200; drop"
+    )
     text = rows["a"].astype(str).where(rows.index != 99, "abc")
     rows.assign(a=text).to_csv(folder / "2.csv", index=False)
-    refuse(Table.csv(folder, "y"), r"2\.csv: column 'a' is numeric but holds 'abc' in row 99")
+    refuse(
+        Table.csv(folder, "y", ["w"]), r"2\.csv: column 'a' is numeric but holds 'abc' in row 99"
+    )
 
 
 def test_a_target_that_changes_its_type_is_named(folder) -> None:
     for number, target in enumerate([[0, 1] * 50, [1, 0] * 50, [0, "x"] * 50]):
-        X[:100].assign(y=target).to_csv(folder / f"{number}.csv", index=False)
-    refuse(Table.csv(folder, "y"), r"2\.csv: target 'y' holds 'x' in row 1, but numbers")
+        X[:100].assign(y=target, w=1.0).to_csv(folder / f"{number}.csv", index=False)
+    refuse(Table.csv(folder, "y", ["w"]), r"2\.csv: target 'y' holds 'x' in row 1, but numbers")
 
 
 def test_a_column_without_values_and_a_table_without_rows_are_refused(folder) -> None:
@@ -158,10 +166,22 @@ def test_a_column_without_values_and_a_table_without_rows_are_refused(folder) ->
 
 def test_files_that_disagree_about_the_order_of_categories_are_sorted(folder) -> None:
     level = pd.Categorical(X["level"][:250], ["mid", "low", "high"])
-    X[:250].assign(level=level, y=Y[:250]).to_parquet(folder / "0.parquet")
-    model = GreedyMiserClassifier(n_estimators=2).fit(Table.parquet(folder, "y"))
+    X[:250].assign(level=level, y=Y[:250], w=1.0).to_parquet(folder / "0.parquet")
+    model = GreedyMiserClassifier(n_estimators=2).fit(Table.parquet(folder, "y", ["w"]))
     (column,) = (c for c in model.schema_.columns if c.name == "level")
     assert column.categories == ("high", "low", "mid")
+
+
+def test_a_type_that_changes_in_the_last_of_many_files_is_named(folder) -> None:
+    for number in range(30):
+        rows = pd.DataFrame({"a": [1.0, 2.0], "y": [0, 1]})
+        if number == 29:
+            rows["a"] = ["x", "y"]
+        rows.to_parquet(folder / f"many-{number:02}.parquet")
+        rows.to_csv(folder / f"many-{number:02}.csv", index=False)
+    with pytest.raises(DataError, match=r"many-29\.parquet: column 'a' holds text, but numbers"):
+        Table.parquet(f"{folder}/many-*.parquet", "y")
+    refuse(Table.csv(f"{folder}/many-*.csv", "y"), r"many-29\.csv: column 'a' is numeric but holds")
 
 
 def test_a_full_disk_is_reported_and_nothing_is_left(folder, monkeypatch) -> None:
@@ -171,7 +191,7 @@ def test_a_full_disk_is_reported_and_nothing_is_left(folder, monkeypatch) -> Non
     with monkeypatch.context() as patch:
         patch.setattr(module.shutil, "disk_usage", lambda path: Usage)
         with pytest.raises(OSError, match="no room for .* TMPDIR"):
-            GreedyMiserClassifier().fit(Table.parquet(folder, "y"))
+            GreedyMiserClassifier().fit(Table.parquet(folder, "y", ["w"]))
 
     class Full:
         def write(self, data: bytes) -> int:
@@ -184,9 +204,88 @@ def test_a_full_disk_is_reported_and_nothing_is_left(folder, monkeypatch) -> Non
 
 
 def test_what_needs_its_rows_in_memory_says_so(folder) -> None:
-    table = Table.parquet(folder, "y")
-    for estimator in (BudgetForestClassifier(), GreedyMiserRanker()):
+    table = Table.parquet(folder, "y", ["w"])
+    for estimator in (CostTreeClassifier(), GreedyMiserRanker()):
         with pytest.raises(DataError, match="needs its rows in memory"):
             estimator.fit(table, None)
     with pytest.raises(DataError, match="pass neither y nor weights"):
         GreedyMiserClassifier().fit(table, Y)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("settings", [{}, {"charge": "example", "class_weight": "balanced"}])
+def test_weights_of_a_column_are_those_of_the_rows(folder, kind, settings) -> None:
+    model = GreedyMiserClassifier(PRICES, 0.001, n_estimators=6, random_state=3, **settings)
+    rows = X.astype({"level": str}) if kind == "csv" else X
+    memory = saved(model.fit(rows, Y, sample_weight=W), folder)
+    importances = model.feature_importances_
+    table = getattr(Table, kind)(folder, "y", weight="w")
+    assert saved(model.fit(table), folder) == memory
+    assert np.array_equal(model.feature_importances_, importances)
+
+
+def test_a_path_with_weights_is_that_of_the_table_in_memory(folder) -> None:
+    model = GreedyMiserClassifier(PRICES, n_estimators=6, random_state=3)
+    table = Table.parquet(folder, "y", weight="w")
+    found = [
+        [(point.knob, point.bill, point.quality) for point in points]
+        for points in (
+            model.path(X, Y, sample_weight=W, validation=(X, Y)),
+            model.path(table, validation=(X, Y)),
+        )
+    ]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf])
+def test_a_wrong_weight_is_named_with_file_and_row(folder, wrong) -> None:
+    rows = X[:250].assign(y=Y[:250], w=np.where(np.arange(250) == 100, wrong, 1.0))
+    rows.to_parquet(folder / "2.parquet")
+    table = Table.parquet(folder, "y", weight="w")
+    refuse(table, r"2\.parquet: column 'w': .* in row 100 is not a weight")
+
+
+def test_weights_that_are_all_zero_are_refused(folder) -> None:
+    X.assign(y=Y, w=0.0).to_parquet(folder / "zero.parquet")
+    refuse(Table.parquet(folder / "zero.parquet", "y", weight="w"), "every weight is zero")
+    table = Table.parquet(folder, "y", weight="w", drop=[])
+    model = GreedyMiserClassifier(n_estimators=2, class_weight={"ill": 0.0, "well": 1.0})
+    with pytest.raises(DataError, match="a class has weight 0; drop its rows"):
+        model.fit(table)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"sample_weight": None},
+        {"sample_weight": W, "bootstrap": False},
+        {"sample_weight": W, "budget": 4.0, "class_weight": "balanced"},
+    ],
+)
+def test_a_budget_forest_is_that_of_the_table_in_memory(folder, settings) -> None:
+    weight = settings["sample_weight"]
+    model = BudgetForestClassifier(
+        PRICES, n_estimators=4, random_state=3,
+        **{name: value for name, value in settings.items() if name != "sample_weight"},
+    )  # fmt: skip
+    held_out = None if model.budget is None else (X, Y)
+    memory = saved(model.fit(X, Y, sample_weight=weight, validation=held_out), folder)
+    columns = {"drop": ["w"]} if weight is None else {"weight": "w"}
+    table = Table.parquet(folder, "y", **columns)
+    assert saved(model.fit(table, validation=held_out), folder) == memory
+
+
+def test_the_path_of_a_budget_forest_is_that_of_the_table_in_memory(folder) -> None:
+    model = BudgetForestClassifier(PRICES, n_estimators=3, random_state=3)
+    table = Table.parquet(folder, "y", ["w"])
+    memory, files = (
+        [(p.knob, p.bill, p.quality) for p in model.path(*rows, validation=(X, Y), alphas=[0, 4])]
+        for rows in ((X, Y), (table,))
+    )
+    assert files == memory
+
+
+def test_a_budget_needs_rows_to_be_measured_on(folder) -> None:
+    model = BudgetForestClassifier(budget=1.0)
+    with pytest.raises(DataError, match="budget: give a validation set"):
+        model.fit(Table.parquet(folder, "y", ["w"]))

@@ -109,6 +109,8 @@ def show_settings(settings: dict[str, Any]) -> None:
         f"{money(settings['full'], settings['unit'])} for all; {rows['train']} training rows, "
         f"{validation}{rows['test']} test rows"
     )
+    if settings.get("drawn"):
+        show_text(settings["drawn"])
 
 
 def show_frontier(points: Sequence[dict[str, Any]], metric: str, unit: str) -> None:

@@ -74,9 +74,13 @@ def fit(
 ) -> None:
     """Train the best model within a budget.
 
-    TABLE is a CSV or Parquet file. Trains on 80% of the rows, picks the model by how it predicts
-    rows that it has not seen in training, and reports its quality and cost on the other 20%. With
-    learners other than ladders, 60% are trained on, and 20% are held out to pick the model on.
+    TABLE is a CSV or Parquet file, or a folder or a pattern of them. Trains on 80% of the rows,
+    picks the model by how it predicts rows that it has not seen in training, and reports its
+    quality and cost on the other 20%. With learners other than ladders, 60% are trained on, and 20%
+    are held out to pick the model on.
+
+    Of a folder, a pattern, or a file of more than 50 million values, 100,000 rows are drawn for all
+    of this, and the boosted trees of the model are then trained on all other rows.
     """
     safety = _read_confidence(budget, quality, costs, confidence, no_confidence)
     check_outputs([output, report, card], [options.table, options.prices, costs])

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["format_seconds", "learner_progress", "step"]
 
+# What is done besides training learners on rows in memory.
+STEPS = {"files": "reading files", "all rows": "training on all rows"}
+
 
 @contextmanager
 def step(message: str) -> Iterator[None]:
@@ -102,6 +105,8 @@ def _bars() -> Iterator[Callable[[Progress], None]]:
 
 
 def _title(report: Progress) -> str:
+    if report.learner in STEPS and not report.total:
+        return STEPS[report.learner]
     count = f" ({report.number} of {report.total})" if report.total else ""
     return f"training {report.learner}{count}"
 

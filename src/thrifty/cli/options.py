@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from thrifty.cli.long_tables import TABLE, draw_rows, is_long, open_table
 from thrifty.errors import DataError, raise_all
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ RESUME = click.option(
 )  # fmt: skip
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 TRAINING = (
-    click.argument("table", type=FILE),
+    click.argument("table", type=TABLE),
     click.option("--target", required=True, metavar="COL", help="Column to predict."),
     PRICES,
     UNIT,
@@ -254,7 +255,9 @@ def read_training_data(
     DataError
         With all problems of prices and columns at once, or else all of the rows.
     """
-    prices = _check_before_reading(options, weight_column, by)
+    if is_long(options.table):
+        return _read_long_table(options, weight_column, costs, by)
+    prices = _check_before_reading(options, options.table, weight_column, by)
     from thrifty.cli.cost_files import read_costs_file
     from thrifty.cli.tables import read_groups, read_training_table, read_weights
 
@@ -317,8 +320,48 @@ def read_training_data(
     return TrainingData(table, groups, prices, learners, compared)
 
 
+def _read_long_table(
+    options: TrainingOptions, weight_column: str | None, costs: Path | None, by: Sequence[str]
+) -> TrainingData:
+    """Check a table that is not read as a whole, and draw rows of it; see `read_training_data`."""
+    for option, name in (("--qid", options.qid), ("--groups", options.groups)):
+        if name is not None:
+            raise DataError(f"{option}: the rows of a long table are not kept together; omit it")
+    table = open_table(options.table, options.target, options.drop, weight_column)
+    prices = _check_before_reading(options, table.files[0], weight_column, by)
+    from thrifty.cli.cost_files import read_costs_file
+    from thrifty.cli.tables import read_groups
+    from thrifty.frontier.scoring import find_metric
+    from thrifty.frontier.tasks import learners_named
+    from thrifty.learn.suspects import find_suspects
+
+    if options.task == "ranking":
+        raise DataError("--task: a ranking needs its rows in memory")
+    train = draw_rows(table, options.task, prices, by, options.seed)
+    errors: list[DataError] = []
+    learners, compared = None, {}
+    with _collecting(errors):
+        learners = learners_named(options.learners, train.task)
+    with _collecting(errors):
+        find_metric(options.scoring, train.task)
+    with _collecting(errors):
+        compared = read_groups(train.table, by, options.table)
+    with _collecting(errors):
+        if costs is not None:
+            if train.classes is None:
+                raise DataError(f"--costs: {train.task} has no classes, so errors are not counted")
+            train = train.with_costs(read_costs_file(costs, train.classes.tolist()))
+    if errors or learners is None:
+        _raise_collected(errors)
+    for learner in learners.values():
+        learner.set_params(prices=prices)
+    for suspect in find_suspects(train):
+        warnings.warn(f"{options.table}: {suspect}", stacklevel=2)
+    return TrainingData(train, None, prices, learners, compared)
+
+
 def _check_before_reading(
-    options: TrainingOptions, weight_column: str | None, by: Sequence[str]
+    options: TrainingOptions, table: Path, weight_column: str | None, by: Sequence[str]
 ) -> Prices:
     """Return the prices; check them and the columns first, as reading the table takes seconds."""
     clashes = {
@@ -332,7 +375,7 @@ def _check_before_reading(
             raise click.UsageError(f"'{options.target}' is named by --target and by {option}.")
     named = [options.target, *filter(None, (options.qid, options.groups, weight_column))]
     return check_prices_and_columns(
-        options.table, [*named, *options.drop], options.prices, options.unit, by
+        table, [*named, *options.drop], options.prices, options.unit, by
     )
 
 

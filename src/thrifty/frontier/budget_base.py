@@ -6,10 +6,13 @@ import copy
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
+from time import monotonic
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -18,6 +21,8 @@ from thrifty.errors import BudgetError, DataError, ResumeError
 from thrifty.frontier.choice import choose
 from thrifty.frontier.curve import Curve, CurvePoint
 from thrifty.frontier.curve_svg import curve_svg
+from thrifty.frontier.evaluate import evaluate_points
+from thrifty.frontier.fit_progress import current_report, reporting
 from thrifty.frontier.jobs import plain_settings
 from thrifty.frontier.operating_points import operating_points
 from thrifty.frontier.race import LearnerResult, race
@@ -37,11 +42,15 @@ from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS, PricedEstimator, task_of
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.ladder import EFFORTS
+from thrifty.learn.sampled_training_set import SampledTrainingSet
+from thrifty.long_table import Table
 
 __all__ = ["BudgetEstimator"]
 
 # Share of the rows for the validation set.
 SHARE = 0.2
+# Share of the work on all rows of a table in files that is done when they are binned.
+BINS_DONE = 0.3
 
 
 class BudgetEstimator(PricedEstimator):
@@ -73,6 +82,13 @@ class BudgetEstimator(PricedEstimator):
 
     learner_results_: tuple[LearnerResult, ...]
     """What became of each learner in the race."""
+
+    refit_rows_: int = 0
+    """Of a table in files: the rows that the chosen model was trained on after the race."""
+
+    # Of a table in files with more rows than were drawn: those that were drawn, and the numbers of
+    # those that no model may be trained on.
+    _drawn: tuple[SampledTrainingSet, NDArray[np.intp]] | None = None
 
     def __init__(
         self,
@@ -146,6 +162,58 @@ class BudgetEstimator(PricedEstimator):
         """
         return self._with_point(self.frontier_.cheapest(quality, self.confidence), None)
 
+    def refit(self) -> Self:
+        """Train the chosen point on all rows of the table in files that `fit` has drawn from.
+
+        `fit` does so itself, so this is for `at_budget` and `at_quality`, which choose a point that
+        was trained on the rows that were drawn. Boosted trees are trained again, with the same
+        features and as many rounds: all of `GreedyMiserClassifier`, and those in the rungs of a
+        ladder without branches, whose thresholds are then chosen again. The new points are measured
+        on the same rows, which they have not seen either. The best one within the budget, with the
+        same confidence, is taken unless it is worse by a standard error; `refit_rows_` is the
+        number of rows then, and else 0.
+        """
+        if self._drawn is None:
+            raise DataError("refit: there are no other rows; it is for a Table of many rows")
+        return self._refit(np.inf)
+
+    def _refit(self, deadline: float) -> Self:
+        """Train the chosen point on all rows, unless there is no time left; see `refit`."""
+        self.refit_rows_ = 0
+        assert self._drawn is not None
+        (train, unseen), point, curve = self._drawn, self.point_, self.frontier_
+        learner = self.candidates(train.task).get(point.learner)
+        if learner is None or not hasattr(learner, "refit"):
+            return self
+        if monotonic() >= deadline or self.has_several_budgets:
+            return self
+        with reporting("all rows", 0, 0):
+            report = current_report() or (lambda share: None)
+            rows = train.all_rows(unseen, lambda share: report(BINS_DONE * share))
+            points = learner.refit(
+                point.model, rows, self.validation_,
+                lambda share: report(BINS_DONE + (1 - BINS_DONE) * share), deadline,
+            )  # fmt: skip
+        if not points:
+            return self
+        measured = tuple(
+            evaluate_points(
+                point.learner, points, self.validation_, self.metric_, curve.level, train.X
+            )
+        )
+        try:
+            caps = read_amounts(self.cap, train.prices, "cap")
+            found = within_caps(replace(curve, points=measured, chosen=None), caps)
+            chosen = self._choose(found, self.budget)
+        except BudgetError:
+            return self
+        if _is_worse(chosen, point):
+            return self
+        self.frontier_ = replace(curve, points=(*curve.points, *found.points)).with_chosen(chosen)
+        self._predictor = chosen.predictor()
+        self.refit_rows_ = len(rows)
+        return self
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the chosen point, and all others of the upper convex hull, to a `.thrifty` file.
 
@@ -162,6 +230,7 @@ class BudgetEstimator(PricedEstimator):
         If all learners cross-fit, all rows are trained on, and points are measured on the same rows
         by models that have not seen them. Otherwise a validation set is held out.
         """
+        began = monotonic()
         budgets = read_amounts(self.budget, whole.prices)
         caps = read_amounts(self.cap, whole.prices, "cap")
         scoring = self.scoring
@@ -206,7 +275,21 @@ class BudgetEstimator(PricedEstimator):
         chosen = self._choose(curve, self.budget)
         self.frontier_ = curve.with_chosen(chosen)
         self._predictor = chosen.predictor()
+        self._drawn, self.refit_rows_ = None, 0
+        if isinstance(train, SampledTrainingSet) and train.has_others:
+            unseen = np.setdiff1d(train.drawn, train.numbers)
+            if held_out is None:  # the learners' evidence
+                unseen = np.union1d(unseen, train.numbers[self.validation_.positions])
+            self._drawn = train, unseen
+            self._refit(np.inf if self.time_limit is None else began + self.time_limit)
         return self
+
+    def _read_table(self, table: Table, random: np.random.RandomState) -> TrainingSet:
+        """Draw the rows of a table in files on which learners are compared."""
+        with reporting("files", 0, 0):
+            return SampledTrainingSet.draw(
+                task_of(self), table, self.prices, random, current_report()
+            )
 
     def candidates(self, task: str) -> dict[str, Any]:
         """Return the learners by name, with the prices and the seed of this estimator."""
@@ -267,3 +350,11 @@ class BudgetEstimator(PricedEstimator):
         other.frontier_ = self.frontier_.with_chosen(point)
         other._predictor = point.predictor()
         return other
+
+
+def _is_worse(point: CurvePoint, other: CurvePoint) -> bool:
+    """Return whether a point is worse than another on the same rows, by a standard error."""
+    lost = other.smooth_gains - point.smooth_gains
+    if point.totals is not None and other.totals is not None:
+        lost = point.totals - other.totals
+    return bool(lost.mean() > lost.std() / np.sqrt(len(lost)))

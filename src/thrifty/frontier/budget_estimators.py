@@ -120,10 +120,12 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         self.class_weight = class_weight
         self.costs = costs
 
+    _reads_files = _reads_weights = True
+
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         costs: Any = None,
@@ -135,10 +137,11 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : pandas or polars DataFrame, or array of shape (n, d)
-            The table.
+        X : pandas or polars DataFrame, array of shape (n, d), or thrifty.Table
+            The table. Of a `Table`, 100,000 rows are drawn for the race, and the chosen model is
+            then trained on all others, as far as it can be; see `refit`.
         y : sequence of shape (n,)
-            Labels.
+            Labels; those of a `Table` are in its files.
         sample_weight : array of shape (n,), optional
             Weights of the rows, in training and in the choice.
         costs : array of shape (n,), optional
@@ -192,10 +195,12 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
     1.0
     """
 
+    _reads_files = _reads_weights = True
+
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         validation: tuple[Any, Any] | None = None,

@@ -39,7 +39,9 @@ from thrifty.frontier.splits import split_three
 from thrifty.frontier.tasks import LEARNERS, guess_task
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.point import ValidationOutputs
+from thrifty.learn.sampled_training_set import SampledTrainingSet
 from thrifty.learn.targets import queries
+from thrifty.long_table import Table
 
 __all__ = [
     "BudgetFit",
@@ -47,6 +49,7 @@ __all__ = [
     "TestResult",
     "ThreeSets",
     "TotalCost",
+    "draw_training_set",
     "fit_budget",
     "split_table",
     "table_digest",
@@ -234,10 +237,11 @@ def fit_budget(
 
     Parameters
     ----------
-    X : pandas or polars DataFrame, or array of shape (n, d)
-        The table.
+    X : pandas or polars DataFrame, array of shape (n, d), or thrifty.Table
+        The table. Of a `Table`, 100,000 rows are drawn for everything but the training of the
+        chosen model; see `BudgetClassifier.refit`.
     y : sequence of shape (n,)
-        Labels, values, or relevance grades.
+        Labels, values, or relevance grades; None for a `Table`.
     task : {"classification", "regression", "ranking"}, optional
         What to predict; guessed from the target by default.
     qid : sequence of shape (n,), optional
@@ -286,6 +290,8 @@ def fit_budget(
     >>> found.baselines[1].name, found.baselines[1].bill
     ('plain forest on all features', 51.0)
     """
+    if isinstance(X, Table):
+        X = draw_training_set(X, task, settings.get("prices"), random_state)
     whole = _read(task, X, y, qid, groups, settings.get("prices"), sample_weight, costs)
     estimator: Any = ESTIMATORS[whole.task](random_state=random_state, **settings)
     sets = parts = split_table(whole, share, random_state)
@@ -330,6 +336,22 @@ def fit_budget(
         data=data,
         total=chosen.total,
     )
+
+
+def draw_training_set(
+    table: Table, task: str | None, prices: Any, random_state: int
+) -> SampledTrainingSet:
+    """Check all rows of a table in files, and draw those on which learners are compared.
+
+    By default, the task is guessed from the first rows.
+    """
+    if task is None:
+        first = next(table.batches([table.target]), None)
+        y = np.empty(0) if first is None else first.frame[table.target].to_numpy()
+        task = guess_task(y, None)
+    random = np.random.RandomState(random_state)
+    with reporting("files", 0, 0):
+        return SampledTrainingSet.draw(task, table, prices, random, current_report())
 
 
 def _baselines(
@@ -447,5 +469,7 @@ def _with_provenance(
         "metric": estimator.frontier_.scoring,
         "held_out": {"bill": result.bill, "quality": result.quality},
     }
+    if estimator.refit_rows_:
+        origin["refit_rows"] = estimator.refit_rows_
     provenance = {**(model.provenance or {}), **origin}
     return model.replace(provenance=provenance)

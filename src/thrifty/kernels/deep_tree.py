@@ -37,6 +37,7 @@ from cython.cimports.thrifty.kernels.node_rows import (
     Span,
     Table,
     Tally,
+    bring_near,
     find_ends,
     rank_categories,
     read_keys,
@@ -45,6 +46,7 @@ from cython.cimports.thrifty.kernels.random import Stream, draw_below, draw_shar
 from numpy.typing import NDArray
 
 from thrifty.kernels.growing_tree import Tree
+from thrifty.kernels.node_rows import NEAR
 
 __all__ = ["SplitPrices", "SplitRules", "grow_tree"]
 
@@ -133,7 +135,9 @@ def grow_tree(
     n_features, n_groups = prices.own.shape[0], prices.shared.shape[0]
     room = Tree.room(n, words, n if table.has_categories else 0)
     tree, states = TreeNodes(room), NodeStates(n, n_features, n_groups)
-    rows = Rows(index, quanta, np.empty(n, dtype=np.uint8), np.empty(n, dtype=np.uint8))
+    is_in_parts = table.bins.shape[0] > 1
+    near = np.empty((min(n, NEAR) if is_in_parts else 0, n_features), dtype=np.uint8)
+    rows = Rows(index, quanta, np.empty(n, dtype=np.uint8), np.empty(n, dtype=np.uint8), near)
     scratch, stream = Scratch(n, n_features, words), Stream(seed)
     with cython.nogil:
         plant(table, tree, states, rows)
@@ -164,6 +168,8 @@ def grow(
             scratch.tally.total[k] = tree.counts[node, k]
         impurity = impurity_of(form, scratch.tally.total)
         if impurity > 0.0 and states.depth[node] < rules.max_depth:
+            if table.bins.shape[0] > 1:
+                bring_near(table, rows)
             split = choose(
                 table, prices, rules, form, states, rows, scratch, stream, node, impurity
             )

@@ -155,6 +155,7 @@ class Scratch:
             np.empty(n, dtype=np.int64),
             np.empty(n, dtype=np.uint8),
             np.empty(0, dtype=np.uint8),
+            np.empty((0, 0), dtype=np.uint8),
         )
         self.order = np.arange(n_features, dtype=np.intp)
         self.goes_left = np.zeros(256, dtype=np.uint8)
@@ -246,7 +247,7 @@ def split_node(
             states.path[place, k] = states.path[node, k]
         add_bit(states.path, place, feature)
         if group >= 0:
-            add_bit(states.path, place, table.bins.shape[0] + group)
+            add_bit(states.path, place, table.bins.shape[1] + group)
 
 
 @cython.cfunc

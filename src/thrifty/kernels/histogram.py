@@ -1,10 +1,10 @@
 """Histograms of one node of a tree: sums of targets and weights per bin, in fixed point.
 
-Targets and weights are integers, so that sums are exact in any order, and the same for any number
-of blocks. Without sample weights, a histogram of a block, which has fewer than 2^22 rows, adds one
-int64 per row: the target in fixed point above 22 bits of count. With weights, and where histograms
-of several blocks are added up, target and weight take one int64 each (two planes). Scales are
-powers of two, so targets that are dyadic fractions lose nothing.
+Targets and weights are integers (see `fixed_point`), so that sums are exact in any order, and the
+same for any number of blocks. Without sample weights, a histogram of a block, which has fewer than
+2^22 rows, adds one int64 per row: the target in fixed point above 22 bits of count. With weights,
+and where histograms of several blocks are added up, target and weight take one int64 each (two
+planes).
 
 `hist` is an int64 array (slots, planes, features, 256); an open leaf owns one slot. `node_sums` and
 `add_values` go from the rows of a grown tree to the sums of its nodes, and from its leaf values
@@ -13,13 +13,11 @@ back to the rows.
 
 from __future__ import annotations
 
-import math
-
 import cython
 import numpy as np
 from cython.cimports.thrifty.kernels.binning import MISSING
 from cython.cimports.thrifty.kernels.growth import Blocks
-from cython.cimports.thrifty.kernels.splits import COUNT_BITS, unpack
+from cython.cimports.thrifty.kernels.splits import unpack
 
 __all__ = [
     "add_partial",
@@ -27,50 +25,8 @@ __all__ = [
     "add_values",
     "clear",
     "node_sums",
-    "quantize",
     "subtract",
 ]
-
-SUM_BITS = 40  # of the packed sum's 42 bits: one for the sign, one for the rounding of each row
-WIDE_BITS = 61
-
-# Adding and then subtracting this rounds a number below 2^51 to an integer, ties to even.
-_ROUND = cython.declare(cython.double, 1.5 * 2.0**52)
-
-
-def quantize(target, weight=None):
-    """Quanta (planes, n) int64 of weight * target [and weight], and what one quantum is worth.
-
-    No subset of rows can sum to more than the total of the absolute values, so that total, not
-    the largest value, sets the scale: an outlier costs the other rows no precision.
-    """
-    if weight is None:
-        unit = _unit(np.abs(target).sum(), SUM_BITS)
-        packed = np.empty((1, len(target)), dtype=np.int64)
-        pack(target, unit, packed[0])
-        return packed, np.array([unit, 1.0])
-    planes, units = [], []
-    for values in (weight * target, weight):
-        unit = _unit(np.abs(values).sum(), WIDE_BITS)
-        planes.append(np.rint(values / unit).astype(np.int64))
-        units.append(unit)
-    return np.stack(planes), np.array(units)
-
-
-def _unit(total, bits):
-    """Smallest power of two of which `total` holds fewer than 2^bits."""
-    if total == 0:
-        return 1.0
-    # A total so small that its unit underflows to zero makes every quantum zero.
-    return math.ldexp(1.0, math.frexp(total)[1] - bits) or 1.0
-
-
-def pack(target: cython.const[cython.double][::1], unit: cython.double, out: cython.longlong[::1]):
-    """Each target in fixed point above a count of one."""
-    with cython.nogil:
-        for i in range(target.shape[0]):
-            rounded = (target[i] / unit + _ROUND) - _ROUND
-            out[i] = cython.cast(cython.longlong, rounded) * (1 << COUNT_BITS) + 1
 
 
 @cython.ccall
@@ -220,13 +176,14 @@ def node_sums(
     count: cython.const[cython.longlong][::1],
     gradient: cython.const[cython.double][::1],
     hessian: cython.const[cython.double][::1],
+    units: cython.const[cython.double][::1],
 ):
-    """Sum of gradient and hessian over the rows of each node, inner nodes from their children.
+    """Quanta (nodes, 2) of gradient and hessian of the rows of each node.
 
-    An empty `hessian` counts 1 a row. Rows are added in their order, whatever the blocks are.
+    `units` are what a quantum of each is worth. An empty `hessian` counts 1 a row.
     """
-    sums = np.empty((left.shape[0], 2))
-    out: cython.double[:, ::1] = sums
+    sums = np.empty((left.shape[0], 2), dtype=np.int64)
+    out: cython.longlong[:, ::1] = sums
     with cython.nogil:
         for node in range(left.shape[0] - 1, -1, -1):
             child = left[node]
@@ -234,11 +191,11 @@ def node_sums(
                 out[node, 0] = out[child, 0] + out[child + 1, 0]
                 out[node, 1] = out[child, 1] + out[child + 1, 1]
                 continue
-            out[node, 0] = sum_over(blocks, node, gradient)
+            out[node, 0] = sum_over(blocks, node, gradient, units[0])
             if hessian.shape[0] == 0:
                 out[node, 1] = count[node]
             else:
-                out[node, 1] = sum_over(blocks, node, hessian)
+                out[node, 1] = sum_over(blocks, node, hessian, units[1])
     return sums
 
 
@@ -246,13 +203,16 @@ def node_sums(
 @cython.nogil
 @cython.exceptval(check=False)
 def sum_over(
-    blocks: Blocks, node: cython.Py_ssize_t, values: cython.const[cython.double][::1]
-) -> cython.double:
-    """Sum of the values of the rows of a node, in their order."""
-    total = 0.0
+    blocks: Blocks,
+    node: cython.Py_ssize_t,
+    values: cython.const[cython.double][::1],
+    unit: cython.double,
+) -> cython.longlong:
+    """Quanta of the values of the rows of a node."""
+    total: cython.longlong = 0
     for b in range(blocks.base.shape[0]):
         first, last = blocks.first[b, node], blocks.last[b, node]
-        total = sum_rows(values, blocks.rows, blocks.base[b], first, last, total)
+        total += sum_rows(values, blocks.rows, blocks.base[b], first, last, unit)
     return total
 
 
@@ -266,11 +226,15 @@ def sum_rows(
     base: cython.Py_ssize_t,
     first: cython.Py_ssize_t,
     last: cython.Py_ssize_t,
-    total: cython.double,
-) -> cython.double:
-    """Return `total` plus the values of rows[first:last], one after the other."""
+    unit: cython.double,
+) -> cython.longlong:
+    """Quanta of the values of rows[first:last], each the nearest whole number of them."""
+    total: cython.longlong = 0
+    scale = 2.0 / unit
     for i in range(first, last):
-        total += values[base + rows[i]]
+        # In halves toward 0, then away from 0: no branch on the sign to mispredict.
+        halves = cython.cast(cython.longlong, values[base + rows[i]] * scale)
+        total += (halves + 1 + (halves >> 63)) >> 1
     return total
 
 

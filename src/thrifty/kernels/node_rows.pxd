@@ -4,7 +4,7 @@ cdef struct Span:
     bint gaps
 
 cdef class Table:
-    cdef readonly const unsigned char[:, ::1] bins
+    cdef readonly const unsigned char[:, :, ::1] bins
     cdef readonly const unsigned char[:, ::1] by_row
     cdef readonly const double[:, ::1] edges
     cdef readonly const long long[::1] width
@@ -17,8 +17,11 @@ cdef class Rows:
     cdef long long[::1] quanta
     cdef unsigned char[::1] word
     cdef unsigned char[::1] keys
+    cdef unsigned char[:, ::1] near
     cdef Py_ssize_t first
     cdef Py_ssize_t last
+    cdef Py_ssize_t near_first
+    cdef Py_ssize_t near_last
 
 cdef class Tally:
     cdef long long[::1] total
@@ -31,6 +34,7 @@ cdef class Tally:
     cdef unsigned char[::1] rank
 
 cdef long long count_of(long long word, Py_ssize_t odd) noexcept nogil
+cdef void bring_near(Table table, Rows rows) noexcept nogil
 cdef Span read_keys(Table table, Rows rows, Py_ssize_t feature) noexcept nogil
 cdef void find_ends(Rows rows, Tally tally) noexcept nogil
 cdef void count_bins(Rows rows, Tally tally, Span span) noexcept nogil

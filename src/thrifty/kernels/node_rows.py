@@ -23,6 +23,9 @@ MASK = (1 << HALF) - 1
 
 # Up to here a node reads the table by rows: all features of a row lie together.
 SMALL = cython.declare(cython.Py_ssize_t, 512)
+# Up to here the rows of a node are copied out of a table in parts, before it and all nodes below it
+# are split: the parts may lie in a file.
+NEAR = 4096
 
 # The first and the last bin of a node except the missing one, and whether a value is missing.
 Span = cython.struct(low=cython.Py_ssize_t, high=cython.Py_ssize_t, gaps=cython.bint)
@@ -34,10 +37,10 @@ class Table:
 
     Attributes
     ----------
-    bins : uint8 array of shape (d, n)
-        Bin of each value, by features.
+    bins : uint8 array of shape (parts, d, size)
+        Bin of each value, by features; each part holds `size` rows, the last one perhaps fewer.
     by_row : uint8 array of shape (n, d)
-        The same by rows.
+        The same by rows; empty if the table has several parts.
     edges : float64 array of shape (d, 256)
         Upper edge of each bin.
     width : int64 array of shape (d,)
@@ -52,7 +55,7 @@ class Table:
 
     def __init__(
         self,
-        bins: cython.const[cython.uchar][:, ::1],
+        bins: cython.const[cython.uchar][:, :, ::1],
         by_row: cython.const[cython.uchar][:, ::1],
         edges: cython.const[cython.double][:, ::1],
         width: cython.const[cython.longlong][::1],
@@ -82,8 +85,12 @@ class Rows:
         Which word of the counts holds the row's class.
     keys : uint8 array of shape (n,)
         Bins of the feature that is being searched, or ranks of its categories.
+    near : uint8 array of shape (m, d)
+        Bins of rows[near_first:near_last], by rows: their `index` is the place in this array.
     first, last : int
         Where the rows of the present node begin and end.
+    near_first, near_last : int
+        Where the rows that were copied begin and end.
     """
 
     def __init__(
@@ -92,11 +99,14 @@ class Rows:
         quanta: cython.longlong[::1],
         word: cython.uchar[::1],
         keys: cython.uchar[::1],
+        near: cython.uchar[:, ::1],
     ) -> None:
         self.index = index
         self.quanta = quanta
         self.word = word
         self.keys = keys
+        self.near = near
+        self.near_first = self.near_last = 0
         self.first = 0
         self.last = index.shape[0]
 
@@ -140,15 +150,73 @@ class Tally:
 
 
 @cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def is_near(rows: Rows) -> cython.bint:
+    """Whether the rows of the present node were copied."""
+    return rows.near_first <= rows.first and rows.last <= rows.near_last
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def bring_near(table: Table, rows: Rows) -> cython.void:
+    """Copy the rows of the present node, if it is small, out of a table in parts.
+
+    All nodes below it are split before any other, so that one copy at a time is enough.
+    """
+    if is_near(rows) or rows.last - rows.first > rows.near.shape[0]:
+        return
+    for feature in range(table.bins.shape[1]):
+        read_parts(table.bins, rows.index, feature, rows.keys, rows.first, rows.last)
+        for i in range(rows.first, rows.last):
+            rows.near[i - rows.first, feature] = rows.keys[i]
+    for i in range(rows.first, rows.last):
+        rows.index[i] = cython.cast(cython.uint, i - rows.first)
+    rows.near_first, rows.near_last = rows.first, rows.last
+
+
+@cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def read_keys(table: Table, rows: Rows, feature: cython.Py_ssize_t) -> Span:
     """Fill the keys of the present node with the bins of a feature; high is -1 if none has one."""
-    if rows.last - rows.first <= SMALL:
+    if table.bins.shape[0] > 1:
+        if is_near(rows):
+            read_table(rows.near, rows.index, feature, rows.keys, rows.first, rows.last)
+        else:
+            read_parts(table.bins, rows.index, feature, rows.keys, rows.first, rows.last)
+    elif rows.last - rows.first <= SMALL:
         read_table(table.by_row, rows.index, feature, rows.keys, rows.first, rows.last)
     else:
-        read_column(table.bins, rows.index, feature, rows.keys, rows.first, rows.last)
+        read_column(table.bins[0], rows.index, feature, rows.keys, rows.first, rows.last)
     return span_of(rows.keys, rows.first, rows.last)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def read_parts(
+    bins: cython.const[cython.uchar][:, :, ::1],
+    index: cython.const[cython.uint][::1],
+    feature: cython.Py_ssize_t,
+    keys: cython.uchar[::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> cython.void:
+    """Read the bins of a feature from the parts of a table."""
+    size = bins.shape[2]
+    part: cython.Py_ssize_t = 0
+    begin: cython.Py_ssize_t = 0
+    for i in range(first, last):
+        row = cython.cast(cython.Py_ssize_t, index[i])
+        # The rows of a word are in order, so the part seldom changes.
+        if row < begin or row >= begin + size:
+            part = row // size
+            begin = part * size
+        keys[i] = bins[part, feature, row - begin]
 
 
 @cython.cfunc

@@ -61,6 +61,8 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
     _class_weight_scales_rows: ClassVar[bool] = True
     # Whether it trains on a `thrifty.Table`, whose rows are never all in memory.
     _reads_files: ClassVar[bool] = False
+    # Whether it then takes weights from a column of the table.
+    _reads_weights: ClassVar[bool] = False
     # Most classes that it takes, and why: what work or memory grows with them; None for any number.
     _most_classes: ClassVar[tuple[int, str] | None] = None
 
@@ -160,6 +162,8 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         """
         self._validate_params()
         if isinstance(X, LongTable):
+            if not (qid is None and groups is None and row_costs is None):
+                raise DataError("table: queries, groups and costs of rows need the rows in memory")
             train: TrainingSet = self._read_files(X, y, sample_weight)
         elif isinstance(X, TrainingSet):
             train = X.with_prices(self.prices)
@@ -183,7 +187,7 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             return train
         return train.with_class_weight(getattr(self, "class_weight", None))
 
-    def _read_files(self, table: LongTable, y: Any, sample_weight: Any) -> LongTrainingSet:
+    def _read_files(self, table: LongTable, y: Any, sample_weight: Any) -> TrainingSet:
         """Read a training table from its files; sets what scikit-learn expects."""
         if not self._reads_files:
             raise DataError(
@@ -192,13 +196,20 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             )
         if y is not None or sample_weight is not None:
             raise DataError(
-                "table: the target is a column of the files; pass neither y nor weights"
+                "table: target and weights are columns of the files; pass neither y nor weights, "
+                "but Table.parquet(..., weight=...)"
             )
+        if table.weight is not None and not self._reads_weights:
+            raise DataError(f"table: {type(self).__name__} takes no weights from files")
         random = check_random_state(getattr(self, "random_state", None))
-        train = LongTrainingSet.read_files(task_of(self), table, self.prices, random)
+        train = self._read_table(table, random)
         self.n_features_in_ = train.n_features
         self.feature_names_in_ = np.array(train.schema.table_names, dtype=object)
         return train
+
+    def _read_table(self, table: LongTable, random: np.random.RandomState) -> TrainingSet:
+        """Read the files of a table, as this estimator needs them."""
+        return LongTrainingSet.read_files(task_of(self), table, self.prices, random)
 
     def _sample_rows(self) -> NDArray[np.floating]:
         """Return some training rows, as the model reads them."""

@@ -30,7 +30,7 @@ from thrifty.learn.targets import Labels, grades, numbers, queries
 from thrifty.learn.weights import comparable_weights, read_weights
 from thrifty.model import Forest
 
-__all__ = ["TrainingSet", "ValidationSet", "bind_prices", "read_target", "row_of"]
+__all__ = ["Rows", "TrainingSet", "ValidationSet", "bind_prices", "read_target", "row_of"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp] | NDArray[np.bool_]
@@ -152,7 +152,7 @@ class TrainingSet:
     @cached_property
     def weights(self) -> Floats:
         """Weight of each row, 1 where none was given, (n,)."""
-        return np.ones(len(self.X)) if self.weight is None else self.weight
+        return np.ones(len(self)) if self.weight is None else self.weight
 
     @cached_property
     def class_shares(self) -> Floats:

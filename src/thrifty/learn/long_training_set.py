@@ -12,10 +12,10 @@ import shutil
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +37,13 @@ from thrifty.errors import DataError
 from thrifty.kernels.binning import SAMPLE, bin_table, find_edges
 from thrifty.learn.binned import BinnedParts
 from thrifty.learn.dataset import TrainingSet, bind_prices, read_target
+from thrifty.learn.weights import comparable_weights
 from thrifty.long_table import Batch, Table
 
-__all__ = ["LongTrainingSet"]
+__all__ = ["LongTrainingSet", "Report", "read_first", "write_bins"]
+
+# Is told which share of the rows was read.
+Report = Callable[[float], None]
 
 # Rows of a part of the memory map: while it is filled, it is held in memory.
 PART_ROWS = 1 << 18
@@ -59,10 +63,13 @@ class LongTrainingSet(TrainingSet):
         The bins of all rows, in a temporary file that is removed when they are no longer used.
     ranges : list of d pairs or None
         Smallest and largest value of each column; None for categories.
+    random : RandomState
+        What drew the sample that places the bins, as it was left.
     """
 
     binned: BinnedParts = field(kw_only=True)
     ranges: list[list[float] | None] = field(kw_only=True)
+    random: np.random.RandomState = field(kw_only=True)
 
     @classmethod
     def read_files(
@@ -79,29 +86,22 @@ class LongTrainingSet(TrainingSet):
         OSError
             If the temporary folder has no room for the bins.
         """
-        n = table.n_rows
-        if n < 2:
-            raise DataError(f"table: {n} rows in {len(table.files)} files; give at least 2 rows")
-        sample = np.arange(n) if n <= SAMPLE else np.sort(random.choice(n, SAMPLE, replace=False))
-        contents = _Contents(task, table, len(sample))
-        first = 0
-        for batch in table.batches():
-            last = first + len(batch.frame)
-            begin, end = np.searchsorted(sample, [first, last])
-            contents.add(batch, sample[begin:end] - first, int(begin))
-            first = last
+        found = read_first(task, table, random)
+        contents, rows, weight = found.contents, found.rows, found.weight
         schema = contents.schema()
         bound = bind_prices(prices, schema)
-        target, classes = contents.read_target(n)
+        target, classes = contents.read_target(table.n_rows)
         categorical = np.array([column.categories is not None for column in schema.columns])
         edges = [
             np.empty(0) if categorical[j] else find_edges(contents.sample[str(name)])
             for j, name in enumerate(schema.names)
         ]
-        bins, kept = _write_bins(table, schema, edges, categorical)
+        bins, shown = write_bins(table, schema, edges, categorical, rows)
         return cls(
-            task, None, schema, bound, kept, target, None, classes,
-            binned=BinnedParts(bins, edges, categorical, n), ranges=contents.ranges(schema),
+            task, None, schema, bound, shown, target if weight is None else target[rows],
+            None if weight is None else weight[rows], classes,
+            binned=BinnedParts(bins, edges, categorical, len(rows)),
+            ranges=contents.ranges(schema), random=random,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -110,6 +110,53 @@ class LongTrainingSet(TrainingSet):
     def value_ranges(self) -> list[list[float] | None]:
         """Return the smallest and the largest value of each column; None for categories."""
         return self.ranges
+
+    def _weighted_rows(self) -> Self:
+        if self.weight is not None and not np.all(self.weight > 0):
+            raise DataError("class_weight: a class has weight 0; drop its rows from the files")
+        return self
+
+
+class FirstPass(NamedTuple):
+    """What the first pass over the files finds; `rows` and `sample` are numbers of rows."""
+
+    contents: _Contents
+    weight: NDArray[np.float64] | None
+    rows: NDArray[np.intp]
+    sample: NDArray[np.intp]
+
+
+def read_first(
+    task: str,
+    table: Table,
+    random: np.random.RandomState,
+    frames: list[Any] | None = None,
+    report: Report | None = None,
+) -> FirstPass:
+    """Read all rows once; `frames` gets the rows of the sample, if they are wanted."""
+    n_rows = table.n_rows
+    if n_rows < 2:
+        raise DataError(f"table: {n_rows} rows in {len(table.files)} files; give at least 2 rows")
+    weight, rows = None, np.arange(n_rows)
+    if table.weight is not None:
+        weight = _read_weights(table)
+        rows = np.flatnonzero(weight)
+    n = len(rows)
+    # By the numbers of rows, not by files: the draw is that of the same table in memory.
+    sample = rows if n <= SAMPLE else rows[np.sort(random.choice(n, SAMPLE, replace=False))]
+    contents = _Contents(task, table, len(sample))
+    first = 0
+    for batch in table.batches():
+        last = first + len(batch.frame)
+        begin, end = np.searchsorted(sample, [first, last])
+        kept = None if weight is None else weight[first:last] > 0
+        contents.add(batch, sample[begin:end] - first, int(begin), kept)
+        if frames is not None:
+            frames.append(batch.frame.iloc[sample[begin:end] - first])
+        first = last
+        if report is not None:
+            report(first / n_rows)
+    return FirstPass(contents, weight, rows, sample)
 
 
 class _Contents:
@@ -125,8 +172,17 @@ class _Contents:
         self.codes: list[NDArray[Any]] = []
         self.labels: dict[Any, int] = {}
 
-    def add(self, batch: Batch, sampled: NDArray[np.intp], place: int) -> None:
-        """Read a batch; its rows `sampled` come to `place` in the sample."""
+    def add(
+        self,
+        batch: Batch,
+        sampled: NDArray[np.intp],
+        place: int,
+        kept: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Read a batch; its rows `sampled` come to `place` in the sample.
+
+        `kept` are the rows that are trained on, if not all of them.
+        """
 
         def read(j: int) -> None:
             name = self.table.features[j]
@@ -141,6 +197,10 @@ class _Contents:
             numbers = check_finite(to_numbers(cells))
             check_exact(cells)
             self.sample[name][place : place + len(sampled)] = numbers[sampled]
+            if kept is not None:
+                numbers = numbers[kept]
+            if not len(numbers):
+                return
             self.low[name] = np.fmin(self.low[name], np.fmin.reduce(numbers))
             self.high[name] = np.fmax(self.high[name], np.fmax.reduce(numbers))
 
@@ -212,27 +272,60 @@ class _Contents:
         ]
 
 
-def _write_bins(
+def _read_weights(table: Table) -> NDArray[np.float64]:
+    """Return the weight of each row; those too small to count are 0."""
+    import pandas as pd  # not before a table is read from files
+
+    assert table.weight is not None
+    weights = []
+    for batch in table.batches([table.weight]):
+        cells = batch.frame[table.weight]
+        found = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
+        wrong = ~(np.isfinite(found) & (found >= 0))
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise DataError(
+                f"{batch.path}: column {table.weight!r}: {cells.iloc[row]} in row "
+                f"{batch.first_row + row} is not a weight; give a finite number of 0 or more"
+            )
+        weights.append(found)
+    weight = np.concatenate(weights)
+    if not weight.any():
+        raise DataError(f"table: column {table.weight!r}: every weight is zero")
+    return comparable_weights(f"table: column {table.weight!r}", weight)
+
+
+def write_bins(
     table: Table,
     schema: Schema,
     edges: list[NDArray[np.float64]],
     categorical: NDArray[np.bool_],
+    rows: NDArray[np.intp],
+    report: Report | None = None,
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-    """Bin all rows into a temporary file; return its memory map, and some encoded rows."""
-    n, d = table.n_rows, len(schema)
+    """Bin some rows into a temporary file; return its memory map, and some encoded rows.
+
+    `rows` are the numbers of the rows, increasing. Categories that the schema does not know count
+    as missing.
+    """
+    n, d = len(rows), len(schema)
     size = min(n, PART_ROWS)
     n_parts, step = -(-n // size), -(-n // MAX_KEPT)
-    part, kept = np.zeros((d, size), dtype=np.uint8), np.empty((-(-n // step), d))
+    part, shown = np.zeros((d, size), dtype=np.uint8), np.empty((-(-n // step), d))
     folder = tempfile.gettempdir()
     if shutil.disk_usage(folder).free < n_parts * d * size:
         raise _no_room(folder, n_parts * d * size)
     # Written, not mapped: a disk that is full is an error here, and the end of the process there.
     with tempfile.TemporaryFile(prefix="thrifty-bins-", dir=folder) as file:
-        first = 0
+        first = read = 0
         for batch in table.batches():
             with _naming(batch):
-                X = schema.encode(batch.frame[list(table.features)], None, batch.first_row)
-            kept[-(-first // step) : -(-(first + len(X)) // step)] = X[-first % step :: step]
+                X = schema.encode(batch.frame[table.features], None, batch.first_row, {})
+            begin, end = np.searchsorted(rows, [read, read + len(X)])
+            if end - begin < len(X):
+                X = X[rows[begin:end] - read]
+            read += len(batch.frame)
+            shown[-(-first // step) : -(-(first + len(X)) // step)] = X[-first % step :: step]
             bins, _ = bin_table(X, categorical, edges=edges)
             done = 0
             while done < len(X):
@@ -242,9 +335,11 @@ def _write_bins(
                 first, done = first + taken, done + taken
                 if first % size == 0 or first == n:
                     _write(file, part, folder)
+            if report is not None:
+                report(read / table.n_rows)
         file.flush()
         stored = np.memmap(file, np.uint8, "r", shape=(n_parts, d, size))
-    return stored, kept
+    return stored, shown
 
 
 def _write(file: BinaryIO, part: NDArray[np.uint8], folder: str) -> None:

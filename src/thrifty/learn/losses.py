@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from thrifty.kernels.fixed_point import fixed_sum
 from thrifty.kernels.lambdarank import lambda_gradients
 from thrifty.learn.ndcg import dcg, ndcg
 
@@ -53,6 +54,12 @@ class Loss(ABC):
     def _mean(self, values: Floats) -> float:
         return float(np.average(values, weights=self.weight))
 
+    def _fixed_mean(self, values: Floats) -> float:
+        """Return the mean over the rows, the same in any order."""
+        if self.weight is None:
+            return float(fixed_sum(values)) / len(values)
+        return float(fixed_sum(values * self.weight)) / float(fixed_sum(self.weight))
+
 
 class SquaredLoss(Loss):
     """Half the squared error."""
@@ -62,7 +69,7 @@ class SquaredLoss(Loss):
 
     def start(self) -> Floats:
         """Return the mean of the target."""
-        return np.array([self._mean(self.y)])
+        return np.array([self._fixed_mean(self.y)])
 
     def derivatives(self, raw: Floats) -> Derivatives:
         """Return the residuals."""
@@ -82,7 +89,7 @@ class _ClassLoss(Loss):
         classes = np.arange(n_classes)[:, np.newaxis]
         self.member = np.asarray(y == (classes[1:] if n_classes == 2 else classes), dtype=float)
         self.sign = 2.0 * self.member - 1.0
-        self.share = np.array([self._mean(row) for row in self.member])
+        self.share = np.array([self._fixed_mean(row) for row in self.member])
         # Index of the probability of a row's own class in a raveled table (K, n).
         self.own = self.y.astype(np.intp) * len(self.y) + np.arange(len(self.y))
 

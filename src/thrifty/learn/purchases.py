@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.costs import BoundPrices
+from thrifty.kernels.fixed_point import wide_quanta
 
 __all__ = ["Purchases"]
 
@@ -51,9 +52,15 @@ class Purchases:
 
     def total_due(self, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """Return what all rows together, weighted, would pay now to read each feature, (d,)."""
+        quanta, unit = (None, 1.0) if weight is None else wide_quanta(weight)
         if self.charge == "model":
-            return self.due() * (self.rows if weight is None else weight.sum())
-        each = np.ones(self.rows) if weight is None else weight
-        group, shared = self.prices.group, self.prices.shared
-        entry = np.append(shared * ((self.group_paid == 0) @ each), 0.0)
-        return np.asarray(self.prices.own * ((self.paid == 0) @ each) + entry[group])
+            return self.due() * (self.rows if quanta is None else unit * quanta.sum())
+
+        def unpaid(paid: NDArray[np.uint8]) -> NDArray[np.float64]:
+            """Return the weight of the rows that have not paid for each feature or group."""
+            sums = [(paid.shape[1] - np.count_nonzero(row)) if quanta is None
+                    else quanta[row == 0].sum() for row in paid]  # fmt: skip
+            return np.array(sums, dtype=np.float64) * unit
+
+        entry = np.append(self.prices.shared * unpaid(self.group_paid), 0.0)
+        return np.asarray(self.prices.own * unpaid(self.paid) + entry[self.prices.group])

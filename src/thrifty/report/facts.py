@@ -22,7 +22,13 @@ from thrifty.learn.point import ValidationOutputs
 from thrifty.report.predictions import prediction_facts, recorded_metric
 from thrifty.report.remarks import comparison, remarks, seen_rows_remark
 from thrifty.report.spending import other_amounts, spending_facts
-from thrifty.report.words import assumptions, count_queries, shown_frontier, summary
+from thrifty.report.words import (
+    assumptions,
+    count_queries,
+    drawn_words,
+    shown_frontier,
+    summary,
+)
 
 __all__ = ["fit_facts", "predictor_facts"]
 
@@ -270,6 +276,7 @@ def _settings(found: BudgetFit, target: str, source: str) -> dict[str, Any]:
         "rows": found.sets.sizes,
         "queries": count_queries(found.test),
         "cross_fitted": found.sets.cross_fitted,
+        "drawn": drawn_words(found),
     }
 
 

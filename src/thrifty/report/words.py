@@ -10,10 +10,12 @@ import numpy as np
 from thrifty.costs.money import format_mean, money
 from thrifty.frontier import BudgetFit, TestResult
 from thrifty.learn.dataset import ValidationSet
+from thrifty.learn.sampled_training_set import SampledTrainingSet
 
 __all__ = [
     "assumptions",
     "count_queries",
+    "drawn_words",
     "format_difference",
     "format_interval",
     "format_mean",
@@ -79,6 +81,24 @@ def summary(result: TestResult, metric: str, unit: str) -> str:
     return f"{bill} per example, {metric} {quality} {interval}."
 
 
+def drawn_words(found: BudgetFit) -> str | None:
+    """Say which rows of a table in files were drawn, and which the model was trained on.
+
+    None if all rows were in memory.
+    """
+    train, n_refit = found.sets.train, found.estimator.refit_rows_
+    if not isinstance(train, SampledTrainingSet) or not train.has_others:
+        return None
+    n_rows = len(train.others.rows)
+    words = f"{len(train.drawn):,} of {n_rows:,} rows were drawn to compare models and to test one"
+    if not n_refit:
+        return f"{words}; it was trained on them alone."
+    return (
+        f"{words}. Its boosted trees were then trained on {n_refit:,} rows: all but those that "
+        "models were compared or tested on."
+    )
+
+
 def assumptions(found: BudgetFit, note: str) -> list[str]:
     """List what the figures of a fit rest on, one sentence or two per item.
 
@@ -102,6 +122,8 @@ def assumptions(found: BudgetFit, note: str) -> list[str]:
         "is the best of many there, so its validation quality is optimistic. The test set was "
         "used neither for training nor for model selection.",
     ]
+    if (drawn := drawn_words(found)) is not None:
+        items.insert(1, drawn)
     if estimator.main_cap is not None:
         items.append(f"No example can cost more than the cap, {money(estimator.main_cap, unit)}.")
     if estimator.budget is not None:

@@ -8,7 +8,7 @@ the loss per row that one unit of price must save. At 0 this is plain gradient b
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from thrifty.bundle import Predictor
 from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.kernels.threads import blocks, run
@@ -26,13 +27,14 @@ from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.early_stopping import ValidationMonitor, boost
 from thrifty.learn.boosting.ensemble import Boosting
 from thrifty.learn.boosting.grower import Grower
-from thrifty.learn.boosting.penalty_path import PenaltyPath
+from thrifty.learn.boosting.penalty_path import RATE_FACTOR, PenaltyPath
 from thrifty.learn.boosting.validation_tracker import ValidationTracker
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.long_training_set import LongTrainingSet
 from thrifty.learn.losses import Loss
 from thrifty.learn.point import Point
 from thrifty.learn.purchases import Purchases
+from thrifty.model import Forest
 
 __all__ = ["GreedyMiser"]
 
@@ -51,7 +53,7 @@ class GreedyMiser(PricedEstimator):
         "random_state": ["random_state"],
     }
 
-    _reads_files = True
+    _reads_files = _reads_weights = True
 
     def __init__(
         self,
@@ -120,6 +122,41 @@ class GreedyMiser(PricedEstimator):
         points += self._points(train, fixed)[min(len(points), 1) :]
         # Stable: of points with equal bills, those of the decreasing penalty come first.
         return iter(sorted(points, key=lambda point: point.bill))
+
+    def refit(
+        self,
+        predictor: Predictor,
+        train: LongTrainingSet,
+        evidence: ValidationSet,
+        report: Callable[[float], None] | None = None,
+        deadline: float = np.inf,
+    ) -> list[Point]:
+        """Return a point of as many trees, on the same features, of all rows of a long table.
+
+        None for a model without trees. The trees are grown without a penalty, as what they may
+        read is settled. Points are measured on the evidence; the deadline is not needed, as there
+        is one forest to grow.
+        """
+        model = predictor.model
+        if not isinstance(model, Forest) or not len(model.roots):
+            return []
+        if train.classes is not None:
+            self.classes_ = train.classes
+        purchases = Purchases(train.prices, len(train), "model")
+        grower = Grower(
+            train.binned, purchases, max_depth=self.max_depth, weight=train.weight,
+            min_samples_leaf=self.min_samples_leaf, features=np.flatnonzero(model.support),
+        )  # fmt: skip
+        # While the penalty of a path decreases, the learning rate is larger.
+        decreasing = (predictor.knob or {}).get("penalty", 0.0) > 0
+        rate = self.learning_rate * (RATE_FACTOR if decreasing else 1.0)
+        boosting = Boosting(self._loss(train, train.weight), grower, rate)
+        rounds = len(model.roots) // boosting.loss.outputs
+        for done in range(1, rounds + 1):
+            boosting.boost(1)
+            if report is not None:
+                report(done / rounds)
+        return [Point.measure(predictor.replace(model=boosting.freeze()), evidence)]
 
     def _points(self, train: TrainingSet, path: PenaltyPath) -> list[Point]:
         """Make a point of each checkpoint: a prefix of the one forest."""

@@ -72,9 +72,10 @@ class Boosting:
         gradient, hessian = self.loss.derivatives(self.raw)
         without_split: dict[int, float] = {}
         for k in range(self.loss.outputs):
-            tree = self.grower.grow(gradient[k])
+            target = gradient[k]
+            tree = self.grower.grow(target)
             curvature = None if hessian is None else hessian[k]
-            values = self.grower.values(gradient[k], curvature, self.loss.damping)
+            values = self.grower.values(target, curvature, self.loss.damping)
             values *= self.learning_rate
             self.builder.add(tree, values, k)
             if len(tree.left) == 1:

@@ -14,9 +14,17 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.kernels.fixed_point import (
+    SUM_BITS,
+    WIDE_BITS,
+    fixed_sum,
+    quantize,
+    total_size,
+    unit_of,
+)
 from thrifty.kernels.growth import Blocks, Candidates, Growth, Prices, Table, Targets, Tree
 from thrifty.kernels.hist_tree import advance, expand, plant
-from thrifty.kernels.histogram import add_values, node_sums, quantize
+from thrifty.kernels.histogram import add_values, node_sums
 from thrifty.kernels.threads import blocks, run, thread_count
 from thrifty.learn.binned import Binned
 from thrifty.learn.purchases import Purchases
@@ -121,7 +129,7 @@ class Grower:
         self.features = features
         self.penalty = penalty
         self.min_samples_leaf = min_samples_leaf
-        self.total_weight = binned.n_rows if weight is None else float(weight.sum())
+        self.total_weight = binned.n_rows if weight is None else fixed_sum(weight)
         self.max_depth = max_depth
         self._considered: tuple[NDArray[np.int64], Candidates] | None = None
         self._allocate(max_leaves)
@@ -160,12 +168,15 @@ class Grower:
         self, gradient: NDArray[np.float64], hessian: NDArray[np.float64] | None, damping: float
     ) -> NDArray[np.float64]:
         """Return the Newton step of every node of the last tree: sum of gradients over Hessians."""
+        target, target_unit = self._last_target
         curvature = np.empty(0) if hessian is None else hessian
+        weighted = gradient if self.weight is None else gradient * self.weight
         if self.weight is not None:
-            gradient = gradient * self.weight
             curvature = self.weight if hessian is None else hessian * self.weight
+        unit = target_unit if gradient is target else unit_of(total_size(weighted), WIDE_BITS)
+        units = np.array([unit, unit_of(total_size(curvature), WIDE_BITS)])
         tree = self.grown
-        sums = node_sums(self._blocks, tree.left, tree.n_rows, gradient, curvature)
+        sums = units * node_sums(self._blocks, tree.left, tree.n_rows, weighted, curvature, units)
         return np.asarray(sums[:, 0] / (sums[:, 1] + damping))
 
     def add(self, values: NDArray[np.float64], out: NDArray[np.float64]) -> None:
@@ -181,10 +192,13 @@ class Grower:
         """
         purchases, prices = self.purchases, self.purchases.prices
         quanta, units = quantize(target, self.weight)
+        # Sums of leaves are as wide as those with weights: 21 bits more than packed ones.
+        narrower = 0 if self.weight is not None else WIDE_BITS - SUM_BITS
+        self._last_target = target, math.ldexp(units[0], -narrower)
         each_pays = purchases.charge == "example"
         charge = 2.0 * self.penalty * (units[1] if each_pays else self.total_weight)
         weighted = target if self.weight is None else target * self.weight
-        largest_gain = float(np.add.reduce(weighted * target))
+        largest_gain = total_size(weighted, target)
         if features is None and each_pays:
             features = np.arange(len(prices.own))
         elif features is None:

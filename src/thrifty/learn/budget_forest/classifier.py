@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from thrifty.costs import PriceList
+from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS, PricedClassifier
 from thrifty.learn.binned import Binned
@@ -23,7 +24,9 @@ from thrifty.learn.budget_forest.grower import SPLITS, Rules, TreeGrower, freeze
 from thrifty.learn.budget_forest.impurities import Impurity, ThresholdPairs
 from thrifty.learn.budget_forest.prefixes import PrefixScorer
 from thrifty.learn.dataset import TrainingSet
+from thrifty.learn.long_training_set import LongTrainingSet
 from thrifty.learn.point import Point
+from thrifty.long_table import Table
 from thrifty.model import Forest
 
 __all__ = ["BudgetForestClassifier"]
@@ -86,6 +89,7 @@ class BudgetForestClassifier(PricedClassifier):
     2.0
     """
 
+    _reads_files = _reads_weights = True
     # The kernel counts two classes in a word, and numbers the words by bytes.
     _most_classes: ClassVar[tuple[int, str] | None] = (512, "trees count all of them at every cut")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -131,7 +135,7 @@ class BudgetForestClassifier(PricedClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         validation: tuple[Any, Any] | None = None,
     ) -> Self:
@@ -139,19 +143,22 @@ class BudgetForestClassifier(PricedClassifier):
 
         Parameters
         ----------
-        X : pandas or polars DataFrame, or array of shape (n, d)
-            The table; text and categorical columns are read as categories, NaN as missing.
+        X : pandas or polars DataFrame, array of shape (n, d), or thrifty.Table
+            The table; text and categorical columns are read as categories, NaN as missing. A
+            `Table` is read from its files, which may be larger than memory.
         y : sequence of shape (n,)
-            Labels.
+            Labels; those of a `Table` are in its files.
         sample_weight : array of shape (n,), optional
             Weights of the rows: their chances of being drawn for a tree or, without
             `bootstrap`, their weight in the impurity.
         validation : (Xv, yv), optional
-            Rows on which the mean bill is compared with the budget; by default the training rows.
+            Rows on which the mean bill is compared with the budget; by default the training rows,
+            unless they are in files.
         """
+        if isinstance(X, Table) and self.budget is not None and validation is None:
+            raise DataError("budget: give a validation set, as the rows are not kept in memory")
         train = self._read_training(X, y, sample_weight)
-        random = check_random_state(self.random_state)
-        grower = self._grower(train, random)
+        grower, random = self._grower(train)
         seeds = self._draw_seeds(random)
         impurity = self.impurity or ThresholdPairs()
         if self.budget is None:
@@ -167,7 +174,7 @@ class BudgetForestClassifier(PricedClassifier):
     def path(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         validation: tuple[Any, Any],
         sample_weight: Any = None,
@@ -192,8 +199,8 @@ class BudgetForestClassifier(PricedClassifier):
         """
         train = self._read_training(X, y, sample_weight)
         held_out = self._read_validation(validation, train)
-        random = check_random_state(self.random_state)
-        grower, seeds = self._grower(train, random), self._draw_seeds(random)
+        grower, random = self._grower(train)
+        seeds = self._draw_seeds(random)
         constant = self._predictor_of(train.constant, train, {"trees": 0})
         points = [Point.measure(constant, held_out)]
         impurities = [self.impurity or ThresholdPairs()]
@@ -210,8 +217,8 @@ class BudgetForestClassifier(PricedClassifier):
         # Stable: of points with equal bills, the larger alpha comes first, the constant before it.
         return iter(sorted(points, key=lambda point: point.bill))
 
-    def _grower(self, train: TrainingSet, random: Any) -> TreeGrower:
-        """Bin the table and settle how trees are grown."""
+    def _grower(self, train: TrainingSet) -> tuple[TreeGrower, np.random.RandomState]:
+        """Bin the table and settle how trees are grown; return what draws their seeds, too."""
         d, share = train.n_features, self.max_features
         number = share if isinstance(share, int | np.integer) else int(np.ceil(share * d))
         rules = Rules(
@@ -220,8 +227,14 @@ class BudgetForestClassifier(PricedClassifier):
             max_depth=UNLIMITED if self.max_depth is None else self.max_depth,
             bootstrap=self.bootstrap,
         )
-        binned = Binned.of(train.X, train.categorical, random)
-        return TreeGrower(binned, train.prices, train.y, train.n_classes, train.weight, rules)
+        if isinstance(train, LongTrainingSet):
+            binned: Binned = train.binned
+            random = train.random
+        else:
+            random = check_random_state(self.random_state)
+            binned = Binned.of(train.X, train.categorical, random)
+        grower = TreeGrower(binned, train.prices, train.y, train.n_classes, train.weight, rules)
+        return grower, random
 
     def _draw_seeds(self, random: Any) -> list[int]:
         """Draw one seed for each tree."""

@@ -80,8 +80,8 @@ class TreeGrower:
         mean = float(np.mean(prices.own + entry))
         # What all trees read.
         self._table = Table(
-            bins=binned.bins,
-            by_row=np.ascontiguousarray(binned.bins.T),
+            bins=binned.stored,
+            by_row=_by_row(binned),
             edges=binned.uppers,
             width=binned.width,
             categorical=binned.categorical.view(np.uint8),
@@ -137,6 +137,13 @@ class TreeGrower:
         # A power of two, so that whole numbers, and halves of them, stay what they are.
         unit = float(np.ldexp(1.0, int(np.frexp(weight.sum())[1]) - TOTAL_BITS))
         return np.rint(weight / unit).astype(np.int64), unit
+
+
+def _by_row(binned: Binned) -> NDArray[np.uint8]:
+    """Return the bins by rows, (n, d); nothing of a table in parts, which may be a long one."""
+    if len(binned.stored) > 1:
+        return np.empty((0, binned.n_features), dtype=np.uint8)
+    return np.ascontiguousarray(binned.stored[0].T)
 
 
 def freeze_trees(trees: Sequence[Tree], categorical: NDArray[np.bool_], n_classes: int) -> Forest:

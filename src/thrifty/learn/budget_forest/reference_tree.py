@@ -133,7 +133,7 @@ class ReferenceTree:
             if not splits:
                 continue
             looked += 1
-            least = self._values(splits, self.bins[feature, rows], weight)
+            least = self._values(splits, self._bins(feature, rows), weight)
             place = int(np.argmin(least))
             price = self._price(feature, path)
             if least[place] < impurity and price / (impurity - least[place]) < best:
@@ -141,6 +141,11 @@ class ReferenceTree:
             if looked >= self.rules.max_features and chosen is not None:
                 break
         return chosen
+
+    def _bins(self, feature: int, rows: NDArray[np.uint32]) -> NDArray[np.uint8]:
+        """Return the bins of a feature, from the parts of the table."""
+        size = self.bins.shape[2]
+        return np.asarray(self.bins[rows // size, feature, rows % size])
 
     def _shuffle(self, k: int) -> int:
         """Return the k-th feature in random order."""
@@ -158,7 +163,7 @@ class ReferenceTree:
 
     def _splits(self, feature: int, rows: NDArray[np.uint32], weight: Floats) -> list[Split]:
         """Return every split of the rows on a feature that is to be tried."""
-        bins = self.bins[feature, rows]
+        bins = self._bins(feature, rows)
         if self.categorical[feature]:
             # Leading parts of the categories, by their share of the largest class of the node.
             by_bin = np.zeros((256, weight.shape[1]))
@@ -209,7 +214,7 @@ class ReferenceTree:
         self, node: int, split: Split, rows: NDArray[np.uint32], quanta: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
         """Make `node` a split and add its children; return which rows go left."""
-        bins = self.bins[split.feature, rows]
+        bins = self._bins(split.feature, rows)
         left: NDArray[np.bool_] = split.goes_left[bins]
         self.left[node], self.feature[node] = len(self.left), split.feature
         if self.categorical[split.feature]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from thrifty.bundle import States
+from thrifty.bundle import Predictor, States
 from thrifty.costs import BoundPrices, PriceList
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS, PricedEstimator
@@ -30,6 +30,7 @@ from thrifty.learn.ladder.effort import EFFORTS, RungSettings, settings_for
 from thrifty.learn.ladder.feature_order import price_of, sold_in_groups
 from thrifty.learn.ladder.pace import Pace, Report
 from thrifty.learn.ladder.policies import PolicyPlanner, fit_policies
+from thrifty.learn.ladder.refit import refit_rungs, replan
 from thrifty.learn.ladder.rows import LadderRows
 from thrifty.learn.ladder.rungs import Rung, fit_rungs, prior_scores
 from thrifty.learn.ladder.small_trees import fit_small_trees
@@ -42,6 +43,7 @@ from thrifty.learn.ladder.stopping import (
     rung_bills,
 )
 from thrifty.learn.ladder.time_plan import plan_work
+from thrifty.learn.long_training_set import LongTrainingSet
 from thrifty.learn.point import Point, ValidationOutputs
 from thrifty.model import Forest
 
@@ -129,6 +131,44 @@ class Ladder(PricedEstimator):
         if crossfit is None or length != len(train):
             crossfit = self._divide(train)
         return train.hold_out(crossfit.rows, train.schema)
+
+    def refit(
+        self,
+        predictor: Predictor,
+        train: LongTrainingSet,
+        evidence: ValidationSet,
+        report: Report | None = None,
+        deadline: float = np.inf,
+    ) -> list[Point]:
+        """Train the boosted trees of a model of this ladder on all rows of a long table.
+
+        Returns points with these trees, one for each of some cost weights; none if the model has
+        no rungs that can be replaced. See `thrifty.learn.ladder.refit`.
+
+        Parameters
+        ----------
+        predictor : Predictor
+            A point of `path`.
+        train : LongTrainingSet
+        evidence : ValidationSet
+            Rows that are not in `train`; thresholds are chosen and points are measured on them.
+        report : callable, optional
+            Is told which share of the work is done.
+        deadline : float
+            Time after which no further rung is trained.
+        """
+        seed = check_random_state(self.random_state).randint(2**31)
+        model = refit_rungs(predictor.model, train, seed, report, deadline, self._clock)
+        if model is None:
+            return []
+        if train.classes is None:
+            return [Point.measure(predictor.replace(model=model), evidence)]
+        points = []
+        for cost_weight, plan in replan(model, train.prices, evidence):
+            knob = {"kind": "ladder", "rows": len(train), "penalty": cost_weight}
+            fitted = predictor.replace(model=plan.model, knob=knob)
+            points.append(Point.measure(fitted, evidence, look_up=plan.outputs))
+        return points
 
     def _divide(self, train: TrainingSet) -> CrossFit:
         """Divide the training rows for cross-fitting; with a fixed seed, always the same way."""

@@ -128,10 +128,10 @@ def _trial_losses(
     """
     binned, loss = rows.binned.take(fit).coarsen(TRIAL_BINS), loss_on(rows, fit)
     known = np.array(sorted(bought), dtype=np.int64)
-    _, gain = SMALL.fit(binned, loss, rows, np.arange(rows.X.shape[1]), seed)
+    _, gain = SMALL.fit(binned, loss, rows.prices, np.arange(rows.X.shape[1]), seed)
     gain[known] = -1.0
     features = np.union1d(np.argsort(-gain, kind="stable")[:count], known)
-    forest, _ = SMALL.fit(binned, loss, rows, features, seed)
+    forest, _ = SMALL.fit(binned, loss, rows.prices, features, seed)
     scores = apply_link(forest.link, forest.raw(rows.X[unseen]))
     y = rows.y[unseen]
     if rows.n_classes:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.costs import BoundPrices
 from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.ensemble import Boosting
 from thrifty.learn.boosting.grower import Grower, GrownTree
@@ -29,6 +30,7 @@ from thrifty.model.links import apply_link
 __all__ = [
     "BoostedTrees",
     "ForestSettings",
+    "LightlyDampedLogLoss",
     "Part",
     "extra_trees",
     "fit_boosted",
@@ -113,16 +115,22 @@ class BoostedTrees:
             rounds = math.ceil(ROUNDS_ON_SIDES * whole.rounds)
             rate = whole.learning_rate / ROUNDS_ON_SIDES
             return replace(whole, rounds=rounds, learning_rate=rate)
-        n = rows.n_train
-        if rows.n_classes > MANY_CLASSES:
-            rounds = max(MAX_TREES // rows.n_classes, MIN_ROUNDS)
+        return cls.for_size(rows.n_train, rows.n_classes, rows.task, rows.is_wide, is_top)
+
+    @classmethod
+    def for_size(
+        cls, n: int, n_classes: int, task: str, is_wide: bool = True, is_top: bool = True
+    ) -> BoostedTrees:
+        """Return settings for n rows; see `suited_to`."""
+        if n_classes > MANY_CLASSES:
+            rounds = max(MAX_TREES // n_classes, MIN_ROUNDS)
             leaf = 5 if n < 1000 else 20
             return cls(rounds, learning_rate=0.2, max_leaves=15, min_samples_leaf=leaf)
-        is_large, few_classes = n >= LARGE, 0 < rows.n_classes <= 3
-        wants_large_trees = n >= 5000 or (is_top and n >= 1000 and not rows.is_wide)
-        if rows.is_wide and not is_large and not few_classes:
+        is_large, few_classes = n >= LARGE, 0 < n_classes <= 3
+        wants_large_trees = n >= 5000 or (is_top and n >= 1000 and not is_wide)
+        if is_wide and not is_large and not few_classes:
             return cls(rounds=40, learning_rate=0.18, max_leaves=15, min_samples_leaf=20)
-        if rows.task == "ranking" and not is_large:
+        if task == "ranking" and not is_large:
             # NDCG is noisy: with 15 leaves and 80 rounds, LambdaMART lost 0.7 points of it.
             few = 5 if n < 1000 else 20
             return cls(rounds=50, learning_rate=0.1, max_leaves=8, min_samples_leaf=few)
@@ -135,13 +143,13 @@ class BoostedTrees:
         )
 
     def fit(
-        self, binned: Binned, loss: Loss, rows: LadderRows, features: Features, seed: int
+        self, binned: Binned, loss: Loss, prices: BoundPrices, features: Features, seed: int
     ) -> tuple[Forest, Floats]:
         """Boost on some features; return the forest and what each feature has gained, (d,)."""
         weight = None if loss.weight is None else loss.weight / loss.weight.mean()
         grower = _SamplingGrower(
             binned,
-            Purchases(rows.prices, binned.bins.shape[1], "model"),
+            Purchases(prices, binned.n_rows, "model"),
             max_depth=self.max_depth,
             max_leaves=self.max_leaves,
             min_samples_leaf=self.min_samples_leaf,
@@ -177,7 +185,7 @@ class _SamplingGrower(Grower):
     def gain(self) -> Floats:
         """What each feature has gained in all trees, (d,)."""
         feature, gain = (np.concatenate(part) for part in zip(*self._gains, strict=True))
-        return np.asarray(np.bincount(feature, gain, len(self.binned.bins)), dtype=np.float64)
+        return np.asarray(np.bincount(feature, gain, self.binned.n_features), dtype=np.float64)
 
 
 class LightlyDampedLogLoss(LogLoss):
@@ -212,7 +220,7 @@ def fit_boosted(
 
     def boost(binned: Binned, fit: NDArray[np.intp]) -> Forest:
         seed = random.randint(2**31)
-        forest, gained = settings.fit(binned, loss_on(rows, fit), rows, features, seed)
+        forest, gained = settings.fit(binned, loss_on(rows, fit), rows.prices, features, seed)
         np.add(gain, gained, out=gain)
         return forest
 

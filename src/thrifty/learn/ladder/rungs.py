@@ -187,7 +187,7 @@ def _order_groups(
     binned, seed = rows.binned.take(fit), random.randint(2**31)
 
     def loss_after(trial: BoostedTrees, features: Features) -> float:
-        forest, _ = trial.fit(binned, loss_on(rows, fit), rows, features, seed)
+        forest, _ = trial.fit(binned, loss_on(rows, fit), rows.prices, features, seed)
         return loss_on(rows, unseen).value(forest.raw(rows.X[unseen]).T)
 
     rounds = TRIAL.rounds
@@ -215,7 +215,7 @@ def _order_last(
     def loss_of(features: Features) -> float:
         losses = []
         for binned, loss, unseen, unseen_loss in trials:
-            forest, _ = TRIAL.fit(binned, loss, rows, features, seed)
+            forest, _ = TRIAL.fit(binned, loss, rows.prices, features, seed)
             losses.append(unseen_loss.value(forest.raw(rows.X[unseen]).T))
         return float(np.mean(losses))
 

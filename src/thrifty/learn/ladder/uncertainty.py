@@ -66,7 +66,7 @@ def fit_uncertainty(
         def score(fit: NDArray[np.intp], unseen: NDArray[np.intp]) -> Floats:
             loss = SquaredLoss(saved[is_training][fit], weight[fit])  # noqa: B023
             seed = random.randint(2**31)
-            forest, _ = SMALL.fit(binned.take(fit), loss, rows, rung.features, seed)  # noqa: B023
+            forest, _ = SMALL.fit(binned.take(fit), loss, rows.prices, rung.features, seed)  # noqa: B023
             forests.append(forest)  # noqa: B023
             return forest.score(rows.X[trained[unseen]])
 
