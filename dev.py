@@ -78,13 +78,11 @@ SANITIZED = [
 # The same cases every time; readers are slower and larger with the sanitizers.
 FUZZ = [PYTHON, "-m", "fuzz"]
 SANITIZED_FUZZ = [*FUZZ, "--cases", "4000", "--seed", "1", "--slack", "10"]
-# Writes to row 2 of an array of two.
+# Writes 64 bytes to an array of two.
 OVERRUN = """
 import numpy as np
-from thrifty.kernels.histogram import add_values
-rows, ends = np.array([2], dtype=np.uint32), np.array([0, 1])
-left = np.array([-1], dtype=np.int32)
-add_values(rows, ends[:1], ends[1:], left, np.ones(1), np.zeros(2))
+from thrifty.kernels.binning import fill_codes
+fill_codes(np.zeros(64), np.zeros(2, dtype=np.uint8))
 """
 DOCS = [PYTHON, "-m", "sphinx", "-W", "--keep-going", "-q", "docs", "docs/_build/html"]
 

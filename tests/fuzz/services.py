@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx2
 import numpy as np
@@ -37,6 +38,7 @@ __all__ = [
     "read_declared",
     "read_http",
     "read_ledger",
+    "read_page",
     "read_reply",
     "read_request",
     "read_source",
@@ -225,21 +227,57 @@ def read_http(path: Path) -> Any:
 # --- requests ----------------------------------------------------------------
 
 
+NAMES = list(LOCAL.schema.names)
+SETTINGS = Settings(rate=1e9, timeout=30.0)
 APP = create_app(
     LOCAL,
-    settings=Settings(rate=1e9, timeout=30.0),
-    runtime=Runtime(
-        LOCAL, [ReplaySource("rest", ROW, list(LOCAL.schema.names))], Ledger.temporary()
-    ),
+    settings=SETTINGS,
+    runtime=Runtime(LOCAL, [ReplaySource("rest", ROW, NAMES)], Ledger.temporary()),
 )
+# An app that asks people for everything.
+PAGES = create_app(
+    LOCAL, settings=SETTINGS, runtime=Runtime(LOCAL, [], Ledger.temporary(), asked=NAMES)
+)
+NEW_CASE = {
+    "path": "/cases",
+    "headers": {"accept": "text/html", "content-type": "application/x-www-form-urlencoded"},
+}
 
 
-def read_request(path: Path) -> Any:
-    """Send a request to the app: it is answered, or refused by problem details and a status 4xx.
+def read_request(path: Path) -> str:
+    """Send a request to the app."""
+    _, text = send(APP, *read_head(path))
+    return text
 
-    A browser, which accepts HTML, may get a page instead.
-    """
+
+def read_page(path: Path) -> str:
+    """Send a form, or ask for a page, of a case that is new; the case must be whole afterwards."""
     head, body = read_head(path)
+    try:
+        fields = json.loads(body)
+        if isinstance(fields, dict):  # else it is sent as it is: no form
+            body = urlencode(fields, doseq=True, errors="surrogatepass").encode()
+    except (ValueError, RecursionError):
+        pass
+    where, _ = send(PAGES, NEW_CASE, b"")
+    target = head.get("path")
+    if isinstance(target, str):
+        head = {**head, "path": target.replace("/cases/{case}", where)}
+    try:
+        _, text = send(PAGES, head, body)
+    finally:
+        _, shown = send(PAGES, {**NEW_CASE, "method": "GET", "path": where}, b"")
+        require("<h1" in shown, f"page: a case is shown as {shown[:200]!r}")
+    check_text(text)
+    return text
+
+
+def send(app: Any, head: Mapping[str, Any], body: bytes) -> tuple[str, str]:
+    """Send a request: it is answered, or refused by problem details and a status 4xx.
+
+    A browser, which accepts HTML, may get a page instead, and whoever asks for one. Returns where
+    it is sent to, if it is, and the text.
+    """
     method, target = head.get("method"), head.get("path")
     target = target if isinstance(target, str) and target.isprintable() else "/v1/next"
     headers = {b"host": b"localhost", **dict(headers_of(head))}
@@ -257,10 +295,10 @@ def read_request(path: Path) -> Any:
         part = parts.pop(0)
         return {"type": "http.request", "body": part, "more_body": bool(parts)}
 
-    async def send(message: Any) -> None:
+    async def keep(message: Any) -> None:
         sent.append(message)
 
-    LOOP.run(APP(scope, receive, send))
+    LOOP.run(app(scope, receive, keep))
     status, answered = sent[0]["status"], dict(sent[0]["headers"])
     text = b"".join(message.get("body", b"") for message in sent[1:])
     kind = answered.get(b"content-type", b"").decode()
@@ -270,8 +308,9 @@ def read_request(path: Path) -> Any:
     if status < 400:
         if kind == "application/json":
             json.loads(text, parse_constant=_refuse)
-        return text
-    is_page = kind.startswith("text/html") and b"text/html" in headers.get(b"accept", b"")
+        return answered.get(b"location", b"").decode(), text.decode()
+    is_for_people = b"text/html" in headers.get(b"accept", b"") or target.startswith("/cases")
+    is_page = kind.startswith("text/html") and is_for_people
     is_problem = kind == "application/problem+json"
     require(is_page or is_problem, f"request: status {status} with {kind}")
     if text and is_problem:  # HEAD has no text

@@ -323,6 +323,22 @@ REQUESTS: list[tuple[dict[str, Any], Any]] = [
 ]  # fmt: skip
 
 
+FORM = {"accept": "text/html", "content-type": "application/x-www-form-urlencoded"}
+FORMS: list[tuple[dict[str, Any], Any]] = [
+    ({"method": "POST", "path": "/cases", "headers": FORM},
+     {"reference": "visit 1", "cap": "20", "f0": "0.5", "f3": "1", "f4": ["", "empty"]}),
+    *(
+        ({"method": "POST", "path": f"/cases/{{case}}/{step}", "headers": FORM},
+         {**{f"f{j}": "1" for j in range(6)}, "feature": "f1"})
+        for step in ("answer", "know", "skip", "stop", "back")
+    ),
+    *(
+        ({"method": "GET", "path": path, "headers": {"accept": "text/html"}}, None)
+        for path in ("/cases/{case}", "/cases/{case}/receipt", "/")
+    ),
+]  # fmt: skip
+
+
 def as_http(pairs: list[tuple[dict[str, Any], Any]]) -> list[bytes]:
     """Return requests or responses as `documents.HttpFile` reads them."""
     return [json.dumps(head).encode() + b"\n" + json.dumps(body).encode() for head, body in pairs]
@@ -399,6 +415,7 @@ def make_targets() -> list[Target]:
         Target(
             "requests", documents.HttpFile(), as_http(REQUESTS), services.read_request, ignore, 3
         ),
+        Target("pages", documents.HttpFile(), as_http(FORMS), services.read_page, ignore, 2),
         Target("ledgers", LedgerFile(), read_all("ledger.sql"), services.read_ledger, ignore, 1),
     ]
 

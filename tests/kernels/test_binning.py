@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from uncompiled import agree
 
-from thrifty.kernels.binning import MAX_BINS, MISSING, bin_table, fill_bins, find_edges
+from thrifty.kernels.binning import (
+    FEW_BINS,
+    FEW_ROWS,
+    MANY_COLUMNS,
+    MAX_BINS,
+    MISSING,
+    bin_table,
+    fill_bins,
+    find_edges,
+    most_bins,
+)
 from thrifty.kernels.threads import threads
 
 ANY = st.floats(allow_nan=False, allow_infinity=False)
@@ -105,6 +115,20 @@ def test_more_values_than_bins_share_them_evenly():
     assert len(counts) == MAX_BINS
     assert counts.min() >= 10_000 // MAX_BINS - 1
     assert counts.max() <= 10_000 // MAX_BINS + 2
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "expected"),
+    [
+        (400, 5000, FEW_BINS),
+        (FEW_ROWS, 5000, MAX_BINS),
+        (400, MANY_COLUMNS, MAX_BINS),
+    ],
+)
+def test_many_columns_of_few_rows_have_fewer_bins(n, d, expected):
+    assert most_bins(n, d) == expected
+    bins = np.unique(bins_of(np.arange(1000.0), find_edges(np.arange(1000.0), expected)))
+    assert len(bins) == expected
 
 
 def test_a_frequent_value_does_not_use_up_the_bins_of_the_others():

@@ -147,6 +147,18 @@ def test_repeated_columns_and_separable_classes_raise_no_warning(n_classes):
     assert np.mean(np.abs(scores - expected)) < 0.2
 
 
+def test_more_columns_than_rows_give_the_ridge_with_the_least_leave_one_out_error():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 15)), rng.normal(size=12)
+    weight = rng.uniform(0.1, 3.0, size=12)
+    weight /= weight.mean()
+    Z = standardized(X, weight)
+    best = min(12 * RIDGE_GRID, key=lambda alpha: loo_error(Z, y, weight, alpha))
+    expected = np.column_stack([Z, np.ones(12)]) @ ridge(Z, y, weight, best)
+    model = fit_linear(X, y, 0, np.zeros(15, dtype=bool), np.arange(15), weight)
+    np.testing.assert_allclose(model.score(X), expected, rtol=1e-6)
+
+
 def test_more_columns_than_rows_are_no_problem():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 50))

@@ -141,9 +141,13 @@ def _fit_ridge(Z: Floats, y: Floats, weight: Floats) -> LinearWeights:
     # On rows times the root of their weight, weighted least squares are plain ones.
     root = np.sqrt(weight)
     A, target = root[:, np.newaxis] * (Z - center), root * residual
-    values, vectors = np.linalg.eigh(A.T @ A)
+    # The products of rows and those of columns have the same eigenvalues: take the smaller matrix.
+    is_wide = A.shape[1] > len(A)
+    values, vectors = np.linalg.eigh(A @ A.T if is_wide else A.T @ A)
     kept = values > MIN_VARIANCE_SHARE * values.max(initial=0.0)
     values, vectors = values[kept], vectors[:, kept]
+    if is_wide:
+        vectors = A.T @ (vectors / np.sqrt(values))
     scores = A @ vectors
     projected = scores.T @ target
     inverse = 1.0 / (values[:, np.newaxis] + total * RIDGE_GRID)  # (directions, penalties)

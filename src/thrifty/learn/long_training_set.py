@@ -34,7 +34,7 @@ from thrifty.bundle.columns import (
 )
 from thrifty.costs import PriceList
 from thrifty.errors import DataError
-from thrifty.kernels.binning import SAMPLE, bin_table, find_edges
+from thrifty.kernels.binning import SAMPLE, bin_table, find_edges, most_bins
 from thrifty.learn.binned import BinnedParts
 from thrifty.learn.dataset import TrainingSet, bind_prices, read_target
 from thrifty.learn.weights import comparable_weights
@@ -92,8 +92,9 @@ class LongTrainingSet(TrainingSet):
         bound = bind_prices(prices, schema)
         target, classes = contents.read_target(table.n_rows)
         categorical = np.array([column.categories is not None for column in schema.columns])
+        most = most_bins(n, len(categorical))
         edges = [
-            np.empty(0) if categorical[j] else find_edges(contents.sample[str(name)])
+            np.empty(0) if categorical[j] else find_edges(contents.sample[str(name)], most)
             for j, name in enumerate(schema.names)
         ]
         bins, shown = write_bins(table, schema, edges, categorical, rows)

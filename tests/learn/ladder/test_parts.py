@@ -255,6 +255,13 @@ def test_small_tables_grow_all_trees_on_plain_bags(read_rows):
     assert ForestSettings.suited_to(rows, 4, n_trees=30) == ForestSettings(30)
 
 
+def test_trees_for_values_try_a_part_of_very_many_features(read_rows):
+    X, y = make_classes()
+    rows = read_rows("regression", X, y.astype(float))
+    assert ForestSettings.suited_to(rows, 1000, n_trees=30) == ForestSettings(30)
+    assert ForestSettings.suited_to(rows, 1001, n_trees=30) == ForestSettings(30, 200)
+
+
 def test_on_a_side_of_a_split_forests_have_half_of_the_trees(read_rows):
     X, y = make_classes()
     for side in read_rows("classification", X, y).split(X[:, 0] <= 0, feature=0):

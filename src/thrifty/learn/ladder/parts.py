@@ -64,6 +64,8 @@ NOISY_LEAF = 3
 MANY_CLASSES = 30
 MAX_TREES = 1200
 MIN_ROUNDS = 5
+# Trees for values try all features at a node, but not of so many: then they try a part.
+MANY_FEATURES, PART_TRIED = 1000, 200
 # A forest of constants gains nothing: its shares are 0.
 TINY = 1e-300
 
@@ -282,15 +284,16 @@ class ForestSettings:
         if rows.is_side:
             n_trees = math.ceil(SHARE_ON_SIDES * n_trees)
         sample = None if rows.share == 1 else math.ceil(rows.share * rows.n_train)
+        tried = PART_TRIED if not rows.n_classes and n_features > MANY_FEATURES else None
         if rows.n_train < MANY_ROWS and not len(rows.held_out):
-            return cls(n_trees, bag=sample)
+            return cls(n_trees, tried, sample)
         leaf = NOISY_LEAF if n_features <= FEW_FEATURES else 1
         if not len(rows.held_out):
             share = 1.0 if is_top else SHARE_BELOW_TOP
-            return cls(math.ceil(share * n_trees), bag=sample, min_samples_leaf=leaf)
+            return cls(math.ceil(share * n_trees), tried, sample, leaf)
         return cls(
             n_trees=math.ceil(SHARE_OF_TREES * n_trees),
-            max_features=math.ceil(n_features / 2),
+            max_features=tried or math.ceil(n_features / 2),
             bag=sample or DRAWS_PER_ROW * rows.n_train,
             min_samples_leaf=leaf if rows.n_classes else NOISY_LEAF,
         )
