@@ -290,6 +290,14 @@ def test_class_weights_hold_on_all_rows_too(files) -> None:
     assert next(shares) + 0.1 < next(shares)
 
 
+def test_where_errors_have_costs_totals_are_compared(files) -> None:
+    costs = {("yes", "no"): 50.0, ("no", "yes"): 10.0}
+    learners = [GreedyMiserClassifier(n_estimators=20)]
+    model = BudgetClassifier(costs=costs, learners=learners, random_state=0)
+    model.fit(Table.parquet(files, "y", drop=["v"]))
+    assert model.refit_rows_ == 2800 and model.point_.totals is not None
+
+
 def test_a_point_for_another_budget_can_be_trained_on_all_rows(files) -> None:
     model = BudgetClassifier(budget=3, learners=[GreedyMiserClassifier()], random_state=0)
     model.fit(Table.parquet(files, "y", drop=["v"]))
