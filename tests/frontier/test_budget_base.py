@@ -277,6 +277,27 @@ def test_values_are_trained_on_all_rows_too(files) -> None:
     assert model.score(LONG, LONG["a"] ** 2) > 0.9
 
 
+def test_class_weights_hold_on_all_rows_too(files) -> None:
+    learners = [GreedyMiserClassifier(n_estimators=20)]
+    plain, weighted = (
+        BudgetClassifier(budget=3, learners=learners, random_state=0, class_weight=weight).fit(
+            Table.parquet(files, "y", drop=["v"])
+        )
+        for weight in (None, {"yes": 5.0, "no": 1.0})
+    )
+    assert weighted.refit_rows_ == plain.refit_rows_ > 0
+    shares = (model.predict_proba(LONG)[:, 1].mean() for model in (plain, weighted))
+    assert next(shares) + 0.1 < next(shares)
+
+
+def test_where_errors_have_costs_totals_are_compared(files) -> None:
+    costs = {("yes", "no"): 50.0, ("no", "yes"): 10.0}
+    learners = [GreedyMiserClassifier(n_estimators=20)]
+    model = BudgetClassifier(costs=costs, learners=learners, random_state=0)
+    model.fit(Table.parquet(files, "y", drop=["v"]))
+    assert model.refit_rows_ == 2800 and model.point_.totals is not None
+
+
 def test_a_point_for_another_budget_can_be_trained_on_all_rows(files) -> None:
     model = BudgetClassifier(budget=3, learners=[GreedyMiserClassifier()], random_state=0)
     model.fit(Table.parquet(files, "y", drop=["v"]))

@@ -354,5 +354,7 @@ def test_a_table_in_files_is_drawn_from_and_the_test_rows_are_kept_apart(
     assert found.sets.sizes == {"train": 240, "validation": 80, "test": 80}
     assert found.estimator.refit_rows_ == 1500 - 160
     assert found.predictor.provenance["refit_rows"] == 1340
+    with pytest.raises(DataError, match="columns of the files, and groups need rows in memory"):
+        frontier.fit_budget(table, rows["a"] > 0, budget=2)
     trained, unseen = found.estimator._drawn
     assert set(unseen) >= set(np.setdiff1d(trained.drawn, trained.numbers))

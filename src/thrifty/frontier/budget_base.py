@@ -190,6 +190,7 @@ class BudgetEstimator(PricedEstimator):
         with reporting("all rows", 0, 0):
             report = current_report() or (lambda share: None)
             rows = train.all_rows(unseen, lambda share: report(BINS_DONE * share))
+            rows = rows.with_class_weight(getattr(self, "class_weight", None))
             points = learner.refit(
                 point.model, rows, self.validation_,
                 lambda share: report(BINS_DONE + (1 - BINS_DONE) * share), deadline,

@@ -291,6 +291,11 @@ def fit_budget(
     ('plain forest on all features', 51.0)
     """
     if isinstance(X, Table):
+        if any(given is not None for given in (y, qid, groups, sample_weight)):
+            raise DataError(
+                "table: target and weights are columns of the files, and groups need rows in "
+                "memory; pass none of them"
+            )
         X = draw_training_set(X, task, settings.get("prices"), random_state)
     whole = _read(task, X, y, qid, groups, settings.get("prices"), sample_weight, costs)
     estimator: Any = ESTIMATORS[whole.task](random_state=random_state, **settings)

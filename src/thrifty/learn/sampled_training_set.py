@@ -26,13 +26,17 @@ class LongTarget(NamedTuple):
     """The target of all rows of a table in files.
 
     `codes` are class codes or numbers, `classes` the labels or None; `weight` is None or that of
-    each row; `rows` are the numbers of the rows with a positive weight.
+    each row.
     """
 
     codes: NDArray[Any]
     classes: NDArray[Any] | None
     weight: NDArray[np.float64] | None
-    rows: NDArray[np.intp]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows with a positive weight."""
+        return len(self.codes) if self.weight is None else int(np.count_nonzero(self.weight))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +88,7 @@ class SampledTrainingSet(TrainingSet):
         return cls(
             **{each.name: getattr(train, each.name) for each in fields(train)},
             source=table, numbers=found.sample, drawn=found.sample,
-            others=LongTarget(codes, labels, found.weight, found.rows),
+            others=LongTarget(codes, labels, found.weight),
         )  # fmt: skip
 
     def take(self, rows: Rows) -> Self:
@@ -94,28 +98,28 @@ class SampledTrainingSet(TrainingSet):
     @property
     def has_others(self) -> bool:
         """Whether the files have more rows than were drawn."""
-        return len(self.others.rows) > len(self.drawn)
+        return self.others.n_rows > len(self.drawn)
 
     def all_rows(self, held_out: NDArray[np.intp], report: Report | None = None) -> LongTrainingSet:
         """Bin all rows of the files but those with some numbers, by the schema of this set.
 
         Rows of classes that this set does not have are left out, with a warning.
         """
-        codes, labels, weight, rows = self.others
-        rows = np.setdiff1d(rows, held_out, assume_unique=True)
+        codes, labels, weight = self.others
+        kept = np.ones(len(codes), dtype=bool) if weight is None else weight > 0
+        kept[held_out] = False
         if labels is not None and self.classes is not None:
             place = {label: code for code, label in enumerate(self.classes.tolist())}
-            known = np.array([place.get(label, -1) for label in labels.tolist()])
-            codes = known[codes]
-            unknown = rows[codes[rows] < 0]
-            if len(unknown):
+            codes = np.array([place.get(label, -1) for label in labels.tolist()])[codes]
+            if (n_unknown := int(np.count_nonzero(kept & (codes < 0)))) > 0:
                 names = sorted(set(labels.tolist()) - set(place), key=str)
                 warnings.warn(
-                    f"table: {len(unknown)} rows of class {names[:5]} are left out, as none is "
-                    f"among the {len(self.drawn)} rows that were drawn",
+                    f"table: {n_unknown} rows of class {names[:5]} are left out, as none is among "
+                    f"the {len(self.drawn)} rows that were drawn",
                     stacklevel=2,
                 )
-                rows = np.setdiff1d(rows, unknown, assume_unique=True)
+                kept &= codes >= 0
+        rows = np.flatnonzero(kept)
         edges = [
             np.empty(0) if is_text else find_edges(np.ascontiguousarray(column, dtype=np.float64))
             for column, is_text in zip(self.X.T, self.categorical, strict=True)

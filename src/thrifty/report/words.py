@@ -89,7 +89,7 @@ def drawn_words(found: BudgetFit) -> str | None:
     train, n_refit = found.sets.train, found.estimator.refit_rows_
     if not isinstance(train, SampledTrainingSet) or not train.has_others:
         return None
-    n_rows = len(train.others.rows)
+    n_rows = train.others.n_rows
     words = f"{len(train.drawn):,} of {n_rows:,} rows were drawn to compare models and to test one"
     if not n_refit:
         return f"{words}; it was trained on them alone."
