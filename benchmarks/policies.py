@@ -5,20 +5,23 @@ mean bill, with the choice made out of fold, or as a cap on every bill. Limits a
 neural policy or prototype had on other draws of the same tasks; the context task is our own. CPU
 time is the median fit divided by the median of plain fits, scikit-learn's HistGradientBoosting with
 early stopping; at most 30 of them are allowed.
+
+    python benchmarks/policies.py [TASK ...]
 """
 
 from __future__ import annotations
 
+import argparse
 import os
-
-os.environ["OMP_NUM_THREADS"] = "1"
-
 import sys
 import time
+
+os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
 from _harness import report
 from sklearn.ensemble import HistGradientBoostingClassifier
+from targets import previous_rows
 
 from thrifty import BudgetClassifier
 from thrifty.data import context_blocks, cube, switched_logits
@@ -36,6 +39,8 @@ MAX_PLAIN_FITS = 30
 TEST_ROWS = 4000
 # Test rows are drawn with seeds that no training rows have.
 TEST_SEED = 10_000
+HEADER = ("task", "budget", "features", "mean bill", "CPU / plain fit", "error", "accuracy, %",
+          "limit")  # fmt: skip
 
 
 def run(make, n, budgets, caps, seed):
@@ -63,26 +68,33 @@ def run(make, n, budgets, caps, seed):
 
 
 def main():
-    """Write a line for each task and budget."""
-    rows, slow = [], []
-    for name, (make, n, budgets, caps) in TASKS.items():
+    """Run the tasks named as arguments, or all; the table keeps its rows of the others."""
+    parser = argparse.ArgumentParser(description="Branches and policies.")
+    parser.add_argument("tasks", nargs="*", choices=[*TASKS, []])
+    rows, slow = previous_rows("policies", HEADER, key=3), []
+    for name in parser.parse_args().tasks or TASKS:
+        make, n, budgets, caps = TASKS[name]
         runs = [run(make, n, budgets, caps, seed) for seed in range(SEEDS)]
         figures = np.array([found[0] for found in runs])
         cpu = np.median([found[1] for found in runs]) / np.median([found[2] for found in runs])
         if cpu > MAX_PLAIN_FITS:
             slow.append(f"{name}: {cpu:.1f} plain fits, limit {MAX_PLAIN_FITS}")
-        kinds = [*(("mean", k, least) for k, least in budgets.items()),
-                 *(("cap", k, least) for k, least in caps.items())]  # fmt: skip
         for (kind, k, least), (accuracy, bill), spread in zip(
-            kinds, figures.mean(axis=0), figures[:, :, 0].std(axis=0, ddof=1), strict=True
+            goals_of(name), figures.mean(axis=0), figures[:, :, 0].std(axis=0, ddof=1), strict=True
         ):
             error = spread / np.sqrt(SEEDS)
-            rows.append((name, kind, k, f"{bill:.2f}", f"{cpu:.0f}", f"{error:.1f}",
-                         f"{accuracy:.1f}", f">= {least}"))  # fmt: skip
-    header = ("task", "budget", "features", "mean bill", "CPU / plain fit", "error", "accuracy, %",
-              "limit")  # fmt: skip
-    report("policies", header, rows)
+            rows[name, kind, str(k)] = (name, kind, k, f"{bill:.2f}", f"{cpu:.0f}", f"{error:.1f}",
+                                        f"{accuracy:.1f}", f">= {least}")  # fmt: skip
+    order = [(name, kind, str(k)) for name in TASKS for kind, k, _ in goals_of(name)]
+    report("policies", HEADER, [rows[each] for each in order if each in rows])
     return "\n".join(slow) or None
+
+
+def goals_of(name):
+    """Return the kind of budget, its number of features, and the least accuracy, line by line."""
+    _, _, budgets, caps = TASKS[name]
+    return [(kind, k, least) for kind, goals in (("mean", budgets), ("cap", caps))
+            for k, least in goals.items()]  # fmt: skip
 
 
 if __name__ == "__main__":

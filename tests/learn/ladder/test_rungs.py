@@ -113,10 +113,8 @@ def test_groups_beside_a_free_column_start_with_it(read_rows):
     assert [rung.features.tolist() for rung in rungs] == [[], [3], [0, 3], [0, 1, 2, 3]]
 
 
-@pytest.mark.parametrize(("seconds", "rounds"), [(1e9, 10), (1e-9, 2)])
-def test_groups_are_ordered_by_fewer_rounds_where_time_is_short(
-    seconds, rounds, read_rows, monkeypatch
-):
+def rounds_of_fits(monkeypatch):
+    """Return a list that grows by the rounds of every boosted fit."""
     found = []
 
     def fit_trial(self, *arguments):
@@ -125,6 +123,14 @@ def test_groups_are_ordered_by_fewer_rounds_where_time_is_short(
 
     original = BoostedTrees.fit
     monkeypatch.setattr(BoostedTrees, "fit", fit_trial)
+    return found
+
+
+@pytest.mark.parametrize(("seconds", "rounds"), [(1e9, 10), (1e-9, 2)])
+def test_groups_are_ordered_by_fewer_rounds_where_time_is_short(
+    seconds, rounds, read_rows, monkeypatch
+):
+    found = rounds_of_fits(monkeypatch)
     groups = {"most": [0], "some": [1, 2, 3]}
     prices = Prices([0.0] * 4, groups=groups, shared=dict.fromkeys(groups, 1.0))
     rows = read_rows("regression", *make_sum(), prices=prices)
@@ -149,6 +155,19 @@ def test_a_ranking_keeps_a_feature_that_ranks_by_itself(read_rows):
     assert rungs[-1].features.tolist() == [0, 1, 2]
     for less, more in pairwise(rungs):
         assert set(less.features.tolist()) < set(more.features.tolist())
+
+
+@pytest.mark.parametrize(("seconds", "rounds", "divisions"), [(1e9, 10, 3), (1e-9, 2, 1)])
+def test_a_ranking_is_ordered_by_fewer_trials_where_time_is_short(
+    seconds, rounds, divisions, read_rows, monkeypatch
+):
+    rows = read_rows("ranking", *make_context(200)[:2], qid=np.arange(200) // 10)
+    found = rounds_of_fits(monkeypatch)
+    pace = Pace(seconds)
+    fit_rungs(rows, FEW, np.random.RandomState(0), pace=pace, seconds=seconds)
+    timed = found.index(1)  # after the top rung
+    assert found[timed : timed + 3] == [1, 1, 1]
+    assert found[timed + 3 :].count(rounds) == 7 * divisions
 
 
 def test_a_ranking_is_mixed_without_a_forest(read_rows):

@@ -123,7 +123,8 @@ def fit_rungs(
         if price == 0:
             break
         if sets is None and rows.task == "ranking" and len(features) <= MAX_TRIED_FEATURES:
-            sets = thin_sets(_order_last(rows, features, random), rows.prices, descent.ratio)
+            order = _order_last(rows, features, random, pace.clock, TRIALS_SHARE * seconds)
+            sets = thin_sets(order, rows.prices, descent.ratio)
         n_below = descent.rungs_below(features, None if sets is None else len(sets))
         if n_below == 0:
             break
@@ -190,33 +191,53 @@ def _order_groups(
         forest, _ = trial.fit(binned, loss_on(rows, fit), rows.prices, features, seed)
         return loss_on(rows, unseen).value(forest.raw(rows.X[unseen]).T)
 
-    rounds = TRIAL.rounds
-    if seconds < np.inf:
-        before = clock()
-        loss_after(replace(TRIAL, rounds=1), np.arange(rows.X.shape[1]))
-        n_groups = int(np.sum(rows.prices.shared > 0))
-        # Each group is tried after each number of others, on half of the features on average.
-        whole = max(clock() - before, TINY) * n_groups * (n_groups + 1) / 4
-        rounds = int(np.clip(seconds / whole, FEWEST_TRIAL_ROUNDS, TRIAL.rounds))
-    trial = replace(TRIAL, rounds=rounds)
+    n_groups = int(np.sum(rows.prices.shared > 0))
+    one_round = partial(loss_after, replace(TRIAL, rounds=1), np.arange(rows.X.shape[1]))
+    in_time = _rounds_in_time(one_round, n_groups, clock, seconds)
+    trial = replace(TRIAL, rounds=max(in_time, FEWEST_TRIAL_ROUNDS))
     return order_groups(rows.prices, partial(loss_after, trial))[:-1]
 
 
+def _rounds_in_time(
+    one_round: Callable[[], float], n_items: int, clock: Callable[[], float], seconds: float
+) -> int:
+    """Return how many rounds trials can have, by the time of one round on all features."""
+    if seconds == np.inf:
+        return TRIAL.rounds
+    before = clock()
+    one_round()
+    # Each item is tried after each number of others, on half of the features on average.
+    whole = max(clock() - before, TINY) * n_items * (n_items + 1) / 4
+    return int(min(seconds / whole, TRIAL.rounds))
+
+
 def _order_last(
-    rows: LadderRows, features: Features, random: np.random.RandomState
+    rows: LadderRows,
+    features: Features,
+    random: np.random.RandomState,
+    clock: Callable[[], float],
+    seconds: float,
 ) -> list[Features]:
-    """Order the last features of a ranking by trial: small models, compared on unseen queries."""
+    """Order the last features of a ranking by trial: small models, compared on unseen queries.
+
+    Where seconds are short, models have fewer rounds, and then one division of the queries.
+    """
     seed = random.randint(2**31)
     trials = []
     for fit, unseen in rows.crossfit.divisions[:RANKING_TRIAL_DIVISIONS]:
         fit, unseen = fit[:MAX_RANKING_TRIAL_ROWS], unseen[:MAX_RANKING_TRIAL_ROWS]
         trials.append((rows.binned.take(fit), loss_on(rows, fit), unseen, loss_on(rows, unseen)))
 
-    def loss_of(features: Features) -> float:
+    def loss_after(trial: BoostedTrees, features: Features) -> float:
         losses = []
         for binned, loss, unseen, unseen_loss in trials:
-            forest, _ = TRIAL.fit(binned, loss, rows.prices, features, seed)
+            forest, _ = trial.fit(binned, loss, rows.prices, features, seed)
             losses.append(unseen_loss.value(forest.raw(rows.X[unseen]).T))
         return float(np.mean(losses))
 
-    return order_features(features, rows.prices, loss_of)
+    one_round = partial(loss_after, replace(TRIAL, rounds=1), features)
+    in_time = _rounds_in_time(one_round, len(features), clock, seconds)
+    if in_time < FEWEST_TRIAL_ROUNDS:
+        del trials[1:]
+    trial = replace(TRIAL, rounds=max(in_time, FEWEST_TRIAL_ROUNDS))
+    return order_features(features, rows.prices, partial(loss_after, trial))
