@@ -325,3 +325,18 @@ def test_an_uncertainty_must_be_a_model_of_values_and_values_need_one_to_stop():
     with pytest.raises(DataError, match="rung 0 predicts values"):
         Stages.of(values, thresholds=[0.5, INF])
     assert Stages.of(values, thresholds=[-INF, 0.5]).score(ROWS).tolist() == [1.0] * 4
+
+
+def test_trees_that_a_rung_shares_with_the_one_before_are_evaluated_once():
+    one, other = stump(0, -1.0, 1.0), stump(1, -1.0, 1.0)
+    two = Forest.average([stump(0, -3.0, 3.0), other])  # the same tree with other values, and more
+    ladder = Stages.of([one, two])
+    assert ladder.shared_trees == [0, 1]
+    assert ladder.evaluations(ROWS).tolist() == [2] * len(ROWS)
+    assert ladder.most_evaluations == 2 == ladder.path_bounds().evaluations.max()
+    walk_ends_like_the_batch(np.random.default_rng(0), ladder, ROWS)
+    walk = ladder.walk()
+    while walk.asks:
+        walk.tell({walk.asks[0]: 1.0})
+    assert walk.evaluations == 2
+    assert Stages.of([other, two]).most_evaluations == 3

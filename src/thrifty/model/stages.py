@@ -2,15 +2,17 @@
 
 Every row starts on rung 0 and climbs to the next rung while its uncertainty is above the threshold
 of its rung. All rows stop on the last rung. Later rungs usually read more features: a row pays for
-what the rungs that it visited have read, each feature once.
+what the rungs that it visited have read, each feature once. If a rung starts with the trees of the
+rung before it, and only gives them other values, these trees are evaluated once too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -20,6 +22,7 @@ from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.lazy import cached_property
 from thrifty.model.base import Frozen, Price, Walk, pack, sealed, unpack
 from thrifty.model.decision import Decision
+from thrifty.model.forest import Forest
 from thrifty.model.motive import End
 from thrifty.model.path_bounds import PathBounds, all_of
 from thrifty.model.relay import RelayWalk
@@ -177,6 +180,7 @@ class Stages(Frozen):
         count = np.zeros(len(X), dtype=np.int64)
         for visit in self._climb(X):
             rows = _take(X, visit.rows)
+            count[visit.rows] -= self.shared_trees[visit.rung]
             for model in self.visited(visit.rung):
                 count[visit.rows] += model.evaluations(rows)
         return count
@@ -189,11 +193,19 @@ class Stages(Frozen):
     @property
     def most_evaluations(self) -> int:
         """Evaluations of all models within reach together."""
-        return sum(model.most_evaluations for model in self._reachable())
+        shared = sum(self.shared_trees[rung] for rung in self._rungs_within_reach())
+        return sum(model.most_evaluations for model in self._reachable()) - shared
+
+    @cached_property
+    def shared_trees(self) -> list[int]:
+        """For each rung, with how many trees of the rung before it starts; all of them, or 0."""
+        return [0, *(_shared_trees(one, two) for one, two in pairwise(self.rungs))]
 
     def path_bounds(self) -> PathBounds:
         """Return what single rows use at most: a path through each model within reach."""
-        return all_of(model.path_bounds() for model in self._reachable())
+        used, evaluations = all_of(model.path_bounds() for model in self._reachable())
+        shared = sum(self.shared_trees[rung] for rung in self._rungs_within_reach())
+        return PathBounds(used, evaluations - shared)
 
     def rounds(self, X: NDArray[np.floating]) -> Iterator[Round] | None:
         """Return the rounds of each rung that a row visits; None if only walks can tell."""
@@ -303,12 +315,15 @@ class Stages(Frozen):
         """Return whether the uncertainty decides if a row goes on from `rung`."""
         return rung < len(self.rungs) - 1 and math.isfinite(self.thresholds[rung])
 
+    def _rungs_within_reach(self) -> range:
+        """The rungs that some row could visit: none lies above a threshold of +inf."""
+        last = int(np.argmax(np.append(self.thresholds == np.inf, True)))
+        return range(min(last + 1, len(self.rungs)))
+
     def _reachable(self) -> Iterator[Frozen]:
-        """Yield the models that some row could visit: none lies above a threshold of +inf."""
-        for rung, threshold in enumerate(self.thresholds):
+        """Yield the models that some row could visit."""
+        for rung in self._rungs_within_reach():
             yield from self.visited(rung)
-            if threshold == np.inf:
-                return
 
 
 class StagesWalk(RelayWalk[Walk]):
@@ -326,6 +341,20 @@ class StagesWalk(RelayWalk[Walk]):
     def scores(self) -> NDArray[np.float64]:
         """Scores of the last complete rung; before that, the best so far of the first."""
         return self._walks[0].scores if self._scores is None else self._scores
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations so far; trees that a rung shares with the one before are evaluated once."""
+        return super().evaluations - self._shared_so_far
+
+    def evaluations_after(self, features: Collection[int]) -> int | None:
+        """Return the most evaluations made once these features have a value."""
+        most = super().evaluations_after(features)
+        return None if most is None else most - self._shared_so_far
+
+    @property
+    def _shared_so_far(self) -> int:
+        return sum(self._ladder.shared_trees[: self._rung + 1])
 
     @property
     def end(self) -> End:
@@ -353,6 +382,16 @@ class StagesWalk(RelayWalk[Walk]):
         for rung in range(self._rung + 1, len(ladder.rungs)):
             models += ladder.visited(rung)
         return [(model.walk(self._price) for model in models)]
+
+
+def _shared_trees(one: Frozen, two: Frozen) -> int:
+    """Return the number of trees of a forest if another starts with them, whatever their values."""
+    if not isinstance(one, Forest) or not isinstance(two, Forest):
+        return 0
+    nodes, roots = two.nodes[: len(one.nodes)], two.roots[: len(one.roots)]
+    same = np.array_equal(one.nodes, nodes) and np.array_equal(one.roots, roots)
+    same &= np.array_equal(one.subsets, two.subsets[: len(one.subsets)])
+    return len(one.roots) if same else 0
 
 
 def _take(X: NDArray[np.floating], rows: NDArray[np.intp]) -> NDArray[np.floating]:

@@ -12,11 +12,11 @@ from thrifty.learn.anytime.representation import Representation
 from thrifty.learn.anytime.training import penalty_schedule, train_representations
 
 
-def test_penalties_are_halved_in_two_steps_and_end_at_zero():
+def test_penalties_are_halved_in_four_steps_and_end_at_zero():
     split = split_rows()
     penalties = penalty_schedule(start_trees(split).grower, split, [1], first=8.0)
-    assert len(penalties) == 28
-    assert penalties[::2][:3] == [8.0, 4.0, 2.0]
+    assert len(penalties) == 54
+    assert penalties[::4][:3] == [8.0, 4.0, 2.0]
     assert penalties[-1] == 0.0
     assert penalty_schedule(start_trees(split).grower, split, [1], first=0.0) == [0.0]
 

@@ -49,3 +49,16 @@ def test_a_checkpoint_restores_trees_and_purchases():
     assert trees.count == 1 and trees.purchases.features.any()
     trees.restore(checkpoint)
     assert trees.count == 0 and not trees.purchases.features.any()
+
+
+def test_no_half_of_the_rows_is_drawn_twice_even_after_trees_are_undone():
+    split = split_rows()
+    trees = start_trees(split)
+    target = np.ones(split.growing.stop)
+    before = trees.checkpoint()
+    first = trees.subsample(target)
+    trees.grow(
+        np.where(split.rows.X[split.growing, 0] > 0, 1.0, -1.0), 0, np.zeros(len(split.rows))
+    )
+    trees.restore(before)
+    assert not np.array_equal(trees.subsample(target), first)

@@ -152,3 +152,32 @@ def test_invalid_parameters_raise_an_error(settings):
     X, y = two_halves(n=50)
     with pytest.raises(ValueError, match=next(iter(settings))):
         SubmodularTreeRegressor(**settings).fit(X, y)
+
+
+def test_the_rule_of_the_paper_buys_noise_too_and_stops_at_the_first_that_does_not_fit():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 4))
+    y = 3.0 * X[:, 0] + X[:, 1]
+    y += 1e-3 * rng.normal(size=400)
+    prices = [1.0, 3.0, 1.0, 1.0]  # the last two columns are noise
+
+    def used(selection, budget):
+        model = SubmodularTreeRegressor(prices, budget, 1, selection=selection).fit(X, y)
+        return model.model_.support.tolist()
+
+    assert used("significant", None) == [True, True, False, False]
+    assert used("greedy", None) == [True, True, True, True]
+    # The second column is the next, and 2 do not cover it.
+    assert used("greedy", 3.0) == [True, False, False, False]
+
+
+def test_each_node_may_have_a_budget_of_its_own():
+    X = np.random.default_rng(4).normal(size=(400, 3))
+    y = 3.0 * X[:, 0] + np.where(X[:, 0] > 0, X[:, 1], X[:, 2])
+    prices = [1.0, 5.0, 5.0]
+    model = SubmodularTreeRegressor(prices, [1.0, 0.0, 5.0], 2, selection="greedy").fit(X, y)
+    bills, right = model.bill(X), X[:, 0] > np.median(X[:, 0])
+    assert bills[~right].tolist() == [1.0] * int((~right).sum())
+    assert bills[right].tolist() == [6.0] * int(right.sum())
+    with pytest.raises(ValueError, match="each of the 3 nodes"):
+        SubmodularTreeRegressor(prices, [1.0, 2.0], 2).fit(X, y)

@@ -58,6 +58,18 @@ def test_a_buyer_follows_the_greedy_order_and_stops_at_the_budget():
             assert not np.any(prices[rest] <= budget - spent)
 
 
+def test_a_buyer_may_stop_at_the_first_column_that_does_not_fit():
+    for seed in range(6):
+        rng, Z, Y = random_rows(seed)
+        prices = rng.choice([1.0, 2.0, 7.0], Z.shape[1])
+        order, _ = greedy_order(Z, Y, prices)
+        bound = Prices(prices.tolist()).bind(6)
+        explainer = Explainer.of(Gram.of(Z, Y), Layout(np.arange(6), 6))
+        buyer = Buyer(explainer, Purchases(bound, 0, "model"), np.inf, stop_at_first=True)
+        buyer.spend(9.0)
+        assert buyer.columns == order[: int(np.sum(np.cumsum(prices[order]) <= 9.0))]
+
+
 def test_a_category_is_worth_what_all_its_inputs_explain():
     rng, Z, _ = random_rows(3, n=80, d=3)
     codes = rng.integers(0, 4, 80)

@@ -61,6 +61,9 @@ class AnytimeClassifier(PricedClassifier):
         Maximum depth of a tree, at most 12.
     min_samples_leaf : float
         Minimum number of rows, or sum of their weights, in a leaf.
+    confidence : float, optional
+        A row stops as soon as a stage gives a class this probability (Xu 2014, sec. 2.2.4,
+        footnote 4). By default it goes on for as long as its budget allows.
     class_weight : dict, "balanced" or None
         Weights of the classes.
     random_state : int, RandomState or None
@@ -79,7 +82,8 @@ class AnytimeClassifier(PricedClassifier):
     representation is trained to reduce, and 10 % stop the training early and calibrate the
     probabilities of each stage (Platt scaling).
 
-    A price per evaluation is charged for every tree of every stage that an example reaches.
+    A price per evaluation is charged for every tree of the last stage that an example reaches: the
+    trees of earlier stages are among them, and their outputs are only weighed again.
 
     Examples
     --------
@@ -109,6 +113,7 @@ class AnytimeClassifier(PricedClassifier):
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_depth": [Interval(Integral, 1, 12, closed="both")],
         "min_samples_leaf": [Interval(Real, 0, None, closed="neither")],
+        "confidence": [Interval(Real, 0, 1, closed="right"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
     }
@@ -122,6 +127,7 @@ class AnytimeClassifier(PricedClassifier):
         learning_rate: float = 0.1,
         max_depth: int = 4,
         min_samples_leaf: float = 20,
+        confidence: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
         random_state: Any = None,
     ) -> None:
@@ -132,6 +138,7 @@ class AnytimeClassifier(PricedClassifier):
         self.learning_rate = learning_rate
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.confidence = confidence
         self.class_weight = class_weight
         self.random_state = random_state
 
@@ -147,7 +154,10 @@ class AnytimeClassifier(PricedClassifier):
         sample_weight : array of shape (n,), optional
         """
         train = self._read_training(X, y, sample_weight)
-        self._predictor = self._predictor_of(Stages.of(self._train_stages(train)), train)
+        stages = self._train_stages(train)
+        threshold = -np.inf if self.confidence is None else 1.0 - self.confidence
+        ladder = Stages.of(stages, thresholds=np.full(len(stages), threshold))
+        self._predictor = self._predictor_of(ladder, train)
         return self
 
     def path(
@@ -181,8 +191,9 @@ class AnytimeClassifier(PricedClassifier):
         X : table
             As in `fit`.
         budget : float, optional
-            What each row may cost at most; by default every row goes through all stages. With a
-            budget that covers no stage, the prediction is the most frequent class, at a bill of 0.
+            What each row may cost at most; by default a row goes through all stages, or until it
+            reaches the `confidence`. With a budget that covers no stage, the prediction is the most
+            frequent class, at a bill of 0.
         """
         best = self.predict_proba(X, budget).argmax(axis=1)
         return np.asarray(np.asarray(self.predictor_.classes)[best])
@@ -204,7 +215,7 @@ class AnytimeClassifier(PricedClassifier):
     def bill(self, X: Any, budget: float | None = None) -> NDArray[np.float64]:
         """Return what each row costs, (n,); none costs more than the budget."""
         rows, stage = self._stage_of_rows(X, budget)
-        evaluations = np.cumsum([forest.most_evaluations for forest in self._stages])
+        evaluations = np.array([forest.most_evaluations for forest in self._stages])
         return self.prices_.bill(self._used(rows, stage), evaluations[stage])
 
     @property
@@ -217,12 +228,14 @@ class AnytimeClassifier(PricedClassifier):
     ) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
         """Return the encoded rows (n, d), and the stage (n,) that each reaches."""
         rows = self.schema_.encode(self._checked(X))
+        confident = cast(Stages, self.model_).rung(rows)
         if budget is None:
-            return rows, np.full(len(rows), len(self._stages) - 1)
+            return rows, confident
         limit = as_float(budget)
         if not isinstance(limit, float) or not limit >= 0:
             raise DataError(f"budget: {budget!r} is not a number from 0 up")
-        return rows, affordable_stage(self._stages, self.prices_, rows, limit)
+        affordable = affordable_stage(self._stages, self.prices_, rows, limit)
+        return rows, np.minimum(confident, affordable)
 
     def _used(self, rows: NDArray[np.floating], stage: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which features encoded rows read that are stopped at given stages, (n, d)."""

@@ -102,13 +102,12 @@ def affordable_stage(
     """
     used = np.zeros((len(X), stages[0].n_features), dtype=bool)
     last, rows = np.zeros(len(X), dtype=np.int64), np.arange(len(X))
-    n_nodes = evaluations = 0
+    n_nodes = 0
     for number, forest in enumerate(stages):
-        evaluations += forest.most_evaluations
         splits = forest.nodes["feature"][n_nodes:][~is_leaf(forest.nodes)[n_nodes:]]
         may_read = np.zeros(forest.n_features, dtype=bool)
         may_read[splits & INDEX] = True
-        worst_bill = prices.bill(used[rows] | may_read, evaluations)
+        worst_bill = prices.bill(used[rows] | may_read, forest.most_evaluations)
         rows, n_nodes = rows[worst_bill <= budget], len(forest.nodes)
         if not len(rows):
             break

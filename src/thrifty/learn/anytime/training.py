@@ -16,11 +16,11 @@ __all__ = ["Checkpoint", "Checkpoints", "penalty_schedule", "train_representatio
 
 Floats = NDArray[np.float64]
 
-# The penalty is halved this many times, in two steps each, and is 0 in the end. Smaller steps are
+# The penalty is halved this many times, in four steps each, and is 0 in the end. Smaller steps are
 # better: of two features that are both worth their price at the next penalty, the one with the
 # larger gain is bought, not the one with the larger gain per price.
 HALVINGS = 13
-STEPS_PER_HALVING = 2
+STEPS_PER_HALVING = 4
 # The first penalty, as a share of the largest at which a first split is worth its price.
 FIRST_PENALTY_SHARE = 0.75
 

@@ -52,6 +52,7 @@ class DimensionTrees:
         self.grower, self.stopping_bins, self.learning_rate = grower, stopping_bins, learning_rate
         self.row_hash = row_hash
         self.builder = ForestBuilder(grower.binned)
+        self._draws = 0
         d, m = stopping_bins.shape
         # Buffers of `follow`: leaf of each row, features it read, and scratch space.
         self._follow_buffers = (
@@ -77,10 +78,12 @@ class DimensionTrees:
     def subsample(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the target (n,) doubled on half of the rows, and 0 on the others.
 
-        Every tree has another half, because trees for nearly the same penalties on the same rows
-        would be nearly the same trees. Doubling keeps the mean.
+        Every call takes another half, also after trees were undone, because trees for nearly the
+        same penalties on the same rows would be nearly the same trees. Doubling keeps the mean.
         """
-        return target * (2.0 * sample_half(self.row_hash, self.count))
+        half = sample_half(self.row_hash, self._draws)
+        self._draws += 1
+        return target * (2.0 * half)
 
     def grow(self, target: NDArray[np.float64], column: int, out: NDArray[np.float64]) -> bool:
         """Fit a tree to `target` (n,) for one output column, and add its values to `out` (n + m,).

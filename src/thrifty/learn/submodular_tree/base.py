@@ -39,16 +39,18 @@ class SubmodularTree(PricedEstimator):
     """Base of the two estimators: the parameters that they share, and how trees are grown."""
 
     prices: PriceList | None
-    node_budget: float | None
+    node_budget: float | Sequence[float] | None
     max_depth: int
     routing: str
+    selection: str
     min_samples_leaf: float
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "prices": PRICE_LISTS,
-        "node_budget": [Interval(Real, 0, None, closed="left"), None],
+        "node_budget": [Interval(Real, 0, None, closed="left"), "array-like", None],
         "max_depth": [Interval(Integral, 1, 12, closed="both")],
         "routing": [StrOptions({"hard", "soft"})],
+        "selection": [StrOptions({"significant", "greedy"})],
         "min_samples_leaf": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -153,17 +155,35 @@ class SubmodularTree(PricedEstimator):
     def _grower(self, train: TrainingSet) -> TreeGrower:
         """Encode the rows, and sum the products of inputs and targets over them."""
         return TreeGrower(
-            DesignMatrix.of(train), self.max_depth, self.min_samples_leaf, self.routing == "soft"
+            DesignMatrix.of(train),
+            self.max_depth,
+            self.min_samples_leaf,
+            self.routing == "soft",
+            self.selection == "greedy",
         )
 
     def _grow(self, train: TrainingSet, grower: TreeGrower) -> Predictor:
         """Grow a tree for the prices of a training set, and freeze it."""
-        tree = grower.grow(train.prices, np.inf if self.node_budget is None else self.node_budget)
+        budget = self._node_budget()
+        tree = grower.grow(train.prices, np.inf if budget is None else budget)
         level = self.max_depth - 1
         scale = output_scale(train, grower.design, tree.outputs[level])
         model = freeze_tree(tree, level, grower.design, train.n_features, *scale)
-        knob = {"node_budget": self.node_budget, "depth": self.max_depth}
+        knob = {"node_budget": budget, "depth": self.max_depth}
         return self._predictor_of(model, train, knob)
+
+    def _node_budget(self) -> float | list[float] | None:
+        """Check the budgets of the nodes if each has its own."""
+        if self.node_budget is None or isinstance(self.node_budget, Real):
+            return None if self.node_budget is None else float(self.node_budget)
+        budgets = np.asarray(self.node_budget, dtype=float)
+        count = 2**self.max_depth - 1
+        if budgets.shape != (count,) or not np.all(budgets >= 0):
+            raise DataError(
+                f"node_budget: give one number from 0 up for each of the {count} nodes of a tree "
+                f"of depth {self.max_depth}, level by level, got {np.size(budgets)} numbers"
+            )
+        return list(budgets.tolist())
 
 
 def output_scale(

@@ -8,6 +8,7 @@ and the other half to the other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,14 +33,20 @@ class SubmodularTreeClassifier(SubmodularTree, PricedClassifier):
     ----------
     prices : Prices, mapping or sequence, optional
         What features cost; by default one unit each.
-    node_budget : float, optional
-        What each node may spend on features that the nodes above have not bought. By default a
-        node buys every feature that explains more than chance would.
+    node_budget : float or sequence of float, optional
+        What each node may spend on features that the nodes above have not bought; a sequence has
+        the budgets of all ``2**max_depth - 1`` nodes of a full tree, level by level from the left.
+        By default a node buys every feature that explains more than chance would.
     max_depth : int
         Number of nodes on the longest path; 1 is a single linear model.
     routing : {"hard", "soft"}
         Whether a node is fitted to the rows that reach it, or to all rows, weighted by how close
         they are to reaching it. Predictions use hard thresholds in both cases.
+    selection : {"significant", "greedy"}
+        "significant" buys a feature only if it explains more than chance would, and spends what is
+        left on cheaper ones when the best no longer fits into the budget. "greedy" is the rule of
+        Kusner et al. (2014): the best feature per price, whatever it explains, until the first that
+        does not fit.
     min_samples_leaf : float
         Smallest number of rows, or sum of their weights, at a node.
     class_weight : dict, "balanced" or None
@@ -82,9 +89,10 @@ class SubmodularTreeClassifier(SubmodularTree, PricedClassifier):
     def __init__(
         self,
         prices: PriceList | None = None,
-        node_budget: float | None = None,
+        node_budget: float | Sequence[float] | None = None,
         max_depth: int = 4,
         routing: str = "hard",
+        selection: str = "significant",
         min_samples_leaf: float = 50,
         class_weight: dict[Any, float] | str | None = None,
     ) -> None:
@@ -92,6 +100,7 @@ class SubmodularTreeClassifier(SubmodularTree, PricedClassifier):
         self.node_budget = node_budget
         self.max_depth = max_depth
         self.routing = routing
+        self.selection = selection
         self.min_samples_leaf = min_samples_leaf
         self.class_weight = class_weight
 
@@ -110,14 +119,20 @@ class SubmodularTreeRegressor(RegressorMixin, SubmodularTree):  # type: ignore[m
     ----------
     prices : Prices, mapping or sequence, optional
         What features cost; by default one unit each.
-    node_budget : float, optional
-        What each node may spend on features that the nodes above have not bought. By default a
-        node buys every feature that explains more than chance would.
+    node_budget : float or sequence of float, optional
+        What each node may spend on features that the nodes above have not bought; a sequence has
+        the budgets of all ``2**max_depth - 1`` nodes of a full tree, level by level from the left.
+        By default a node buys every feature that explains more than chance would.
     max_depth : int
         Number of nodes on the longest path; 1 is a single linear model.
     routing : {"hard", "soft"}
         Whether a node is fitted to the rows that reach it, or to all rows, weighted by how close
         they are to reaching it. Predictions use hard thresholds in both cases.
+    selection : {"significant", "greedy"}
+        "significant" buys a feature only if it explains more than chance would, and spends what is
+        left on cheaper ones when the best no longer fits into the budget. "greedy" is the rule of
+        Kusner et al. (2014): the best feature per price, whatever it explains, until the first that
+        does not fit.
     min_samples_leaf : float
         Smallest number of rows, or sum of their weights, at a node.
 
@@ -141,13 +156,15 @@ class SubmodularTreeRegressor(RegressorMixin, SubmodularTree):  # type: ignore[m
     def __init__(
         self,
         prices: PriceList | None = None,
-        node_budget: float | None = None,
+        node_budget: float | Sequence[float] | None = None,
         max_depth: int = 4,
         routing: str = "hard",
+        selection: str = "significant",
         min_samples_leaf: float = 50,
     ) -> None:
         self.prices = prices
         self.node_budget = node_budget
         self.max_depth = max_depth
         self.routing = routing
+        self.selection = selection
         self.min_samples_leaf = min_samples_leaf

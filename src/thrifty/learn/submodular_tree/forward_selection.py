@@ -191,6 +191,9 @@ class Buyer:
         What the nodes above have paid for; columns that are bought here are added.
     total_weight : float
         Number of rows, or sum of their weights; infinite to ignore chance.
+    stop_at_first : bool
+        Whether to stop at the first column that the budget does not cover, as in the paper, or to
+        look for cheaper ones.
 
     Attributes
     ----------
@@ -217,8 +220,15 @@ class Buyer:
     ([1, 0], [1.0, 10.0])
     """
 
-    def __init__(self, explainer: Explainer, purchases: Purchases, total_weight: float) -> None:
+    def __init__(
+        self,
+        explainer: Explainer,
+        purchases: Purchases,
+        total_weight: float,
+        stop_at_first: bool = False,
+    ) -> None:
         self.explainer, self.purchases, self.total_weight = explainer, purchases, total_weight
+        self.stop_at_first = stop_at_first
         self.columns: list[int] = []
         self.spent: list[float] = []
         self._untried = explainer.layout.sizes > 0
@@ -241,10 +251,14 @@ class Buyer:
     def _choose(self, left: float) -> tuple[int, float] | None:
         """Return the next column and its price, or None if nothing is worth buying."""
         gains, due = self.explainer.gains(), self.purchases.due()
-        candidates = self._untried & (due <= left) & (gains > self._gain_by_chance(self.explainer))
+        candidates = self._untried & (gains > self._gain_by_chance(self.explainer))
+        if not self.stop_at_first:
+            candidates &= due <= left
         if not candidates.any():
             return None
         best, rate = _best_rate(gains, due, candidates)
+        if due[best] > left:
+            return None
         if not np.isfinite(rate):  # free columns come first
             return best, float(due[best])
         # A group that no purchase has entered yet competes as a block.

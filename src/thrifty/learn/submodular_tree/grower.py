@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
@@ -168,6 +169,8 @@ class _NodeData:
         1 for each column that the nodes above have bought.
     level, parent, side
         Number of nodes above, number of the parent, and "left" or "right" of it.
+    position : int
+        Number of the node in a full tree, level by level from the left.
     """
 
     rows: NDArray[np.intp]
@@ -177,6 +180,7 @@ class _NodeData:
     level: int = 0
     parent: int = -1
     side: str = ""
+    position: int = 0
 
 
 class TreeGrower:
@@ -193,19 +197,32 @@ class TreeGrower:
         Smallest number of rows, or sum of their weights, at a node.
     soft : bool
         Whether every row counts in every node, by how close it is to going there.
+    greedy : bool
+        Whether a node buys as in the paper: whatever a column explains, until the first that the
+        budget does not cover.
     """
 
-    def __init__(self, design: DesignMatrix, max_depth: int, min_weight: float, soft: bool) -> None:
+    def __init__(
+        self,
+        design: DesignMatrix,
+        max_depth: int,
+        min_weight: float,
+        soft: bool,
+        greedy: bool = False,
+    ) -> None:
         self.design, self.max_depth, self.min_weight = design, max_depth, min_weight
-        self.soft = soft
+        self.soft, self.greedy = soft, greedy
         self.gram = Gram.of(design.Z, design.Y, design.weight)
 
     def buy_at_root(self, prices: BoundPrices) -> Buyer:
         """Return what the root would buy, in order, without a budget."""
         return self._buy(self.gram, Purchases(prices, 0, "model"), np.inf)
 
-    def grow(self, prices: BoundPrices, budget: float) -> GrownTree:
-        """Grow a tree in which each node spends at most `budget`."""
+    def grow(self, prices: BoundPrices, budget: float | Sequence[float]) -> GrownTree:
+        """Grow a tree in which each node spends at most `budget`, or one that has its own.
+
+        Budgets of their own are those of a full tree, level by level from the left.
+        """
         design = self.design
         n, t = design.Y.shape
         tree = GrownTree(outputs=[np.empty((n, t)) for _ in range(self.max_depth)])
@@ -216,7 +233,8 @@ class TreeGrower:
             # Buy: what the nodes above have bought is free.
             purchases = Purchases(prices, 0, "model")
             purchases.features[:] = data.paid
-            explainer = self._buy(data.gram, purchases, budget).explainer
+            limit = budget[data.position] if isinstance(budget, Sequence) else budget
+            explainer = self._buy(data.gram, purchases, limit).explainer
             inputs = np.sort(np.array(explainer.chosen, dtype=np.intp))
             # Fit: with soft routing, to all rows.
             if self.soft or len(data.rows) == n:
@@ -242,7 +260,8 @@ class TreeGrower:
     def _buy(self, gram: Gram, purchases: Purchases, budget: float) -> Buyer:
         """Spend a budget on rows with these sums; `purchases` is updated."""
         explainer = Explainer.of(gram, self.design.layout)
-        buyer = Buyer(explainer, purchases, gram.total_weight)
+        total_weight = np.inf if self.greedy else gram.total_weight
+        buyer = Buyer(explainer, purchases, total_weight, self.greedy)
         buyer.spend(budget)
         return buyer
 
@@ -272,7 +291,8 @@ class TreeGrower:
         weights, grams = self._divide(data, node, right)
         return [
             _NodeData(data.rows[right == is_right], weights[is_right], grams[is_right], paid,
-                      data.level + 1, number, "right" if is_right else "left")
+                      data.level + 1, number, "right" if is_right else "left",
+                      2 * data.position + 1 + is_right)
             for is_right in (True, False)
         ]  # fmt: skip
 
