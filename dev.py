@@ -54,7 +54,7 @@ KERNELS = ROOT / "src" / "thrifty" / "kernels"
 CONSTRAINTS = ROOT / "constraints.txt"
 OLDEST = ROOT / "constraints-oldest.txt"
 HASHES = ROOT / "constraints-hashes.txt"
-EXTRAS = ["bench", "docs", "parquet", "serve", "test"]
+EXTRAS = ["bench", "dask", "docs", "parquet", "serve", "test"]
 # Whether to install only files whose hashes are known.
 VERIFIED = sys.argv[1:2] == ["--require-hashes"]
 
@@ -206,7 +206,7 @@ def bench(arguments):
     if not arguments:
         print("\n".join(known))
         return 0
-    prepare("bench", "parquet", "serve")
+    prepare("bench", "dask", "parquet", "serve")
     # Otherwise idle OpenMP threads would spin on the cores that are being measured.
     environment = {"OMP_WAIT_POLICY": "passive"}
     scripts = {name: [PYTHON, folder / f"{name}.py"] for name in arguments}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -87,3 +88,15 @@ def fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return FITTED[case, estimator]
 
     monkeypatch.setattr(Case, "fit", fit_once)
+
+
+@pytest.fixture(scope="module")
+def dask_client() -> Iterator[Any]:
+    """Two workers in this process: they start at once, and nothing is left of them."""
+    from distributed import Client
+
+    with Client(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0",
+        silence_logs=logging.CRITICAL,
+    ) as client:  # fmt: skip
+        yield client

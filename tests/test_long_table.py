@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import dask
 import numpy as np
 import pandas as pd
 import pytest
 
-from thrifty import DataError, Table
+from thrifty import DataError, GreedyMiserClassifier, Table
 
 FRAME = pd.DataFrame({
     "age": [63.0, 41.0, 50.0, 37.0], "sex": ["m", "f", None, "m"], "ill": [1, 0, 1, 0],
@@ -129,3 +130,33 @@ def test_kinds_of_columns_are_told_apart(folder) -> None:
     with pytest.raises(DataError, match=r"'day' holds text, but timestamp"):
         Table.parquet(f"{folder}/kinds*.parquet", "ill")
     assert Table.parquet(folder / "kinds.parquet", "ill").text_columns == {"sex"}
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_dask_frame_has_a_partition_for_each_file(folder, kind, dask_client) -> None:
+    X, y = getattr(Table, kind)(folder, target="ill").to_dask()
+    assert X.npartitions == y.npartitions == 2
+    found, target = dask.compute(X, y)
+    assert found["age"].tolist() == FRAME["age"].tolist() and target.tolist() == [1, 0, 1, 0]
+    assert found["sex"].fillna("").tolist() == ["m", "f", "", "m"]
+
+
+def test_a_file_that_breaks_after_it_was_opened_is_named_by_its_worker(
+    tmp_path, dask_client
+) -> None:
+    rows = pd.DataFrame({"age": np.arange(300.0) % 50, "ill": np.arange(300) % 50 > 20})
+    for number in range(3):
+        rows.to_parquet(tmp_path / f"{number}.parquet")
+    X, y = Table.parquet(tmp_path, target="ill").to_dask()
+    (tmp_path / "1.parquet").write_bytes(b"nonsense")
+    with pytest.raises(DataError, match=r"1\.parquet"):
+        GreedyMiserClassifier(n_estimators=2).fit(X, y)
+
+
+def test_a_dask_frame_has_rows_and_no_weights(folder, tmp_path) -> None:
+    with pytest.raises(DataError, match="trained on without weights"):
+        Table.parquet(folder, target="ill", weight="age").to_dask()
+    (tmp_path / "empty").mkdir()
+    FRAME[:0].to_parquet(tmp_path / "empty" / "0.parquet")
+    with pytest.raises(DataError, match="0.parquet: there are no rows"):
+        Table.parquet(tmp_path / "empty", target="ill").to_dask()

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 # Extras for users; the others are for development.
-FOR_USERS = ("parquet", "serve")
+FOR_USERS = ("dask", "parquet", "serve")
 
 # Licenses that ask for no more than a notice, by their SPDX identifiers.
 PERMISSIVE = {
@@ -29,7 +29,7 @@ PERMISSIVE = {
 # The same licenses as metadata without an SPDX expression names them.
 PERMISSIVE_NAMES = {
     "3-Clause BSD License", "Apache 2.0", "Apache License, Version 2.0", "Apache Software License",
-    "BSD 2-Clause License",
+    "BSD", "BSD 2-Clause License",
     "BSD 3-Clause", "BSD 3-Clause License", "BSD License",
     "Historical Permission Notice and Disclaimer (HPND)", "ISC License (ISCL)", "MIT License",
     "Python Software Foundation License",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -175,6 +176,36 @@ class Table:
                 yield Batch(path, first_row, frame)
                 first_row += len(frame)
 
+    def to_dask(self) -> tuple[Any, Any]:
+        """Return the features and the target as a Dask DataFrame and Series, a partition a file.
+
+        Workers read the files when they are needed, so they have to see the same paths. What is
+        wrong with a file is reported with its name.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import pandas as pd
+        >>> from thrifty import Table
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pd.DataFrame({"age": [63, 41], "ill": [1, 0]}).to_parquet(f"{folder}/1.parquet")
+        ...     X, y = Table.parquet(folder, target="ill").to_dask()
+        ...     X.columns.tolist(), y.compute().tolist()
+        (['age'], [1, 0])
+        """
+        import dask.dataframe as dd
+
+        if self.weight is not None:
+            raise DataError("table: a Dask DataFrame is trained on without weights; leave it out")
+        first = next(self.batches(), None)
+        if first is None:
+            raise DataError(f"{self.files[0]}: there are no rows")
+        self.text_columns  # noqa: B018 - found once, for all workers
+        frame = dd.from_map(
+            _read_file, self.files, table=self, meta=first.frame[:0], enforce_metadata=False
+        )
+        return frame[self.features], frame[self.target]
+
     @cached_property
     def text_columns(self) -> set[str]:
         """Columns that hold text or categories; those of CSV files by their first rows."""
@@ -248,6 +279,15 @@ def find_files(where: str | os.PathLike[str], suffixes: tuple[str, ...]) -> list
     except OSError as error:
         raise DataError(f"{text}: the folder cannot be read: {error.strerror}") from error
     return [Path(name) for name in sorted(names) if name.lower().endswith(suffixes)]
+
+
+def _read_file(path: Path, table: Table) -> DataFrame:
+    """Return all rows of one file of a table."""
+    import pandas as pd
+
+    one = copy(table)
+    one.files = [path]
+    return pd.concat([batch.frame for batch in one.batches()], ignore_index=True)
 
 
 def _read_footer(path: Path) -> Any:

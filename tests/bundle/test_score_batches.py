@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -111,3 +112,35 @@ def test_an_error_of_a_call_names_the_rows(classifier) -> None:
     connected = classifier.predictor_.connect(Failing())
     with pytest.raises(DataError, match="in the rows from 60 on: table: no server"):
         list(score_batches(connected, parts(X, 60)))
+
+
+def test_a_dask_frame_is_scored_by_its_partitions(classifier, dask_client) -> None:
+    rows = X.assign(id=np.arange(120))
+    frame = dd.from_pandas(rows, npartitions=4)
+    frame = dd.concat([frame, frame[frame["id"] > 120].partitions[:1]])  # and an empty partition
+    scored = score_batches(classifier, frame, id_column="id")
+    assert scored.npartitions == 5
+    (expected,) = score_batches(classifier, [rows], id_column="id")
+    found = scored.compute()
+    assert list(scored.columns) == list(expected.columns)
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    with pytest.raises(DataError, match="there is no column 'idd'; did you mean 'id'"):
+        score_batches(classifier, frame, id_column="idd")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_spark_scores_by_map_in_pandas(classifier) -> None:
+    """The recipe of docs/scale.rst. It needs Spark, which is no requirement of the tests."""
+    sql = pytest.importorskip("pyspark.sql")
+    predictor = classifier.predictor_
+    spark = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
+    with spark.getOrCreate() as session:
+        frame = session.createDataFrame(X.assign(id=np.arange(120))).repartition(3)
+        schema = "id long, prediction string, proba_ill double, proba_well double, bill double"
+        scored = frame.mapInPandas(
+            lambda parts: score_batches(predictor, parts, id_column="id"),
+            f"{schema}, used string",
+        )
+        found = scored.toPandas().sort_values("id", ignore_index=True)
+    (expected,) = score_batches(classifier, [X.assign(id=np.arange(120))], id_column="id")
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)

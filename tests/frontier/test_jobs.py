@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 
+import joblib
 import numpy as np
 import pytest
 
@@ -259,3 +260,25 @@ def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path) -> None:
     os.mkfifo(file)
     with pytest.raises(DataError, match="not a regular file.*delete it"):
         trace(MISER, X, Y, resume=tmp_path)
+
+
+def test_a_dask_cluster_gets_the_data_once_and_gives_the_same_curve(
+    dask_client, monkeypatch
+) -> None:
+    learners = {
+        "few": GreedyMiserClassifier(n_estimators=3), "more": GreedyMiserClassifier(n_estimators=5)
+    }  # fmt: skip
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = X[:, 0] > 0
+    scattered = []
+    scatter = type(dask_client).scatter
+    monkeypatch.setattr(
+        type(dask_client), "scatter",
+        lambda self, data, **options: (scattered.append(data), scatter(self, data, **options))[1],
+    )  # fmt: skip
+    here = trace(learners, X, y)
+    with joblib.parallel_config("dask"):
+        on_cluster = trace(learners, X, y)
+    assert pack_curve(on_cluster, {}) == pack_curve(here, {})
+    ((train, validation),) = scattered  # before the first job; nothing is sent with a job
+    assert (len(train), len(validation)) == (160, 40)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import joblib
 import numpy as np
 import pytest
 
@@ -116,6 +117,17 @@ def test_screening_and_finals_are_kept_and_not_run_again(
     again = race(learners, *two_sets, METRIC, None, rng(), tmp_path, {"data": "abc"})
     assert [result.outcome for result in again[1]] == ["ran", "beaten on a sample"]
     assert pack_curve(again[0]) == pack_curve(first[0])
+
+
+def test_learners_run_at_a_time_if_joblib_is_told_so(two_sets, dask_client) -> None:
+    learners = {"good": GOOD, "poor": POOR}
+    metric = find_metric(None, "classification")
+    one, _ = race(learners, *two_sets, metric, None, np.random.default_rng(0))
+    with joblib.parallel_config("dask"):
+        curve, results = race(learners, *two_sets, metric, None, np.random.default_rng(0))
+    assert pack_curve(curve, {}) == pack_curve(one, {})
+    assert [result.outcome for result in results] == ["ran", "ran"]
+    assert results[0].seconds == results[1].seconds > 0
 
 
 def test_when_time_is_up_no_further_learner_starts(two_sets) -> None:

@@ -13,6 +13,7 @@ from thrifty.costs import Prices
 from thrifty.kernels.threads import threads
 from thrifty.learn.binned import Binned
 from thrifty.learn.boosting import grower as grower_module
+from thrifty.learn.boosting import tree_head as head_module
 from thrifty.learn.boosting.grower import Grower
 from thrifty.learn.purchases import Purchases
 
@@ -381,8 +382,9 @@ def use_uncompiled_kernels(monkeypatch):
     """Make growers use the kernels as ordinary Python."""
     for module in ("growth", "hist_tree", "histogram", "row_blocks"):
         for name in uncompiled(module).__all__:
-            if hasattr(grower_module, name):
-                monkeypatch.setattr(grower_module, name, getattr(uncompiled(module), name))
+            for user in (grower_module, head_module):
+                if hasattr(user, name):
+                    monkeypatch.setattr(user, name, getattr(uncompiled(module), name))
 
 
 def bits_of(case, targets):

@@ -12,6 +12,7 @@ from uncompiled import uncompiled
 from thrifty.costs import Prices
 from thrifty.learn.binned import Binned
 from thrifty.learn.boosting import grower as grower_module
+from thrifty.learn.boosting import tree_head as head_module
 from thrifty.learn.boosting.grower import Grower
 from thrifty.learn.purchases import Purchases
 
@@ -105,6 +106,7 @@ def test_uncompiled_rows_are_the_same(binned, monkeypatch):
     compiled = rows()
     for module in ("growth", "hist_tree", "histogram"):
         for name in uncompiled(module).__all__:
-            if hasattr(grower_module, name):
-                monkeypatch.setattr(grower_module, name, getattr(uncompiled(module), name))
+            for user in (grower_module, head_module):
+                if hasattr(user, name):
+                    monkeypatch.setattr(user, name, getattr(uncompiled(module), name))
     assert rows() == compiled

@@ -198,7 +198,7 @@ def test_a_full_disk_is_reported_and_nothing_is_left(folder, monkeypatch) -> Non
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(OSError, match="no room for") as caught:
-        module._write(Full(), np.zeros((2, 3), np.uint8), "/somewhere")
+        module.append_part(Full(), np.zeros((2, 3), np.uint8), "/somewhere")
     assert caught.value.errno == errno.ENOSPC and caught.value.filename == "/somewhere"
     assert temporary_files() == []
 

@@ -18,9 +18,7 @@ __all__ = ["score_batches", "unpack_used"]
 HEX = np.array([f"{byte:02x}" for byte in range(256)])
 
 
-def score_batches(
-    model: Any, frames: Iterable[Any], *, id_column: str | None = None
-) -> Iterator[Any]:
+def score_batches(model: Any, frames: Any, *, id_column: str | None = None) -> Any:
     """Score the parts of a table one after the other.
 
     Each part is encoded once for all results. Columns that the model never reads may be missing.
@@ -29,23 +27,25 @@ def score_batches(
     Parameters
     ----------
     model : Predictor or fitted estimator
-    frames : iterable of tables
+    frames : iterable of tables, or Dask DataFrame
         Parts of a table in order: pandas or polars DataFrames, mappings of columns or arrays. An
         empty one is skipped.
     id_column : str, optional
         Column to carry through, such as a customer number.
 
-    Yields
-    ------
-    DataFrame or dict
+    Returns
+    -------
+    iterator of DataFrame or dict, or Dask DataFrame
         For each part a table of the same type (for an array, a dict) with the column `id_column`,
         ``prediction``, for a classifier ``proba_<label>`` of each class, ``bill``, and ``used``:
-        which features each row used, as text that `unpack_used` reads.
+        which features each row used, as text that `unpack_used` reads. For a Dask DataFrame, one
+        with the same partitions, which its workers score when it is computed.
 
     Raises
     ------
     DataError
-        If a part cannot be encoded; rows in the message count from the first part on.
+        If a part cannot be encoded; rows in the message count from the first part on, or within a
+        partition.
 
     Examples
     --------
@@ -61,6 +61,31 @@ def score_batches(
     90   40        True   1.0   80
     """
     predictor: Predictor = getattr(model, "predictor_", model)
+    if hasattr(frames, "map_partitions"):  # Dask
+        meta = _no_results(predictor, frames._meta, id_column)
+        return frames.map_partitions(_score_partition, predictor, id_column, meta=meta)
+    return _score_each(predictor, frames, id_column)
+
+
+def _score_partition(frame: Any, predictor: Predictor, id_column: str | None) -> Any:
+    """Score a partition of a Dask DataFrame, on one of its workers."""
+    for scored in _score_each(predictor, [frame], id_column):
+        return scored
+    return _no_results(predictor, frame, id_column)
+
+
+def _no_results(predictor: Predictor, frame: Any, id_column: str | None) -> Any:
+    """Return the results of no rows of a pandas DataFrame."""
+    ids = {} if id_column is None else {id_column: _carried(frame, id_column)[:0]}
+    columns = _score(predictor, np.full((1, len(predictor.schema)), np.nan))
+    none = {name: values[:0] for name, values in columns.items()}
+    return type(frame)({**ids, **none}, index=frame.index[:0])
+
+
+def _score_each(
+    predictor: Predictor, frames: Iterable[Any], id_column: str | None
+) -> Iterator[Any]:
+    """Yield the results of each part; see `score_batches`."""
     first_row, unknown = 0, Unknown()
     for frame in frames:
         if not isinstance(frame, Mapping) and not len(frame):

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from thrifty.cli.card import BY, CARD, add_card_facts, render_card, show_groups
+from thrifty.cli.clusters import SCHEDULER, on_cluster
 from thrifty.cli.console import echo, show_fit, show_json
 from thrifty.cli.fit_progress import learner_progress
 from thrifty.cli.options import (
@@ -50,6 +51,7 @@ PROBABILITY = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 @WEIGHT_COLUMN
 @COSTS
 @RESUME
+@SCHEDULER
 @OUTPUT_MODEL
 @click.option("--report", type=OutputFile(), help="HTML report to write.")
 @CARD
@@ -66,6 +68,7 @@ def fit(
     weight_column: str | None,
     costs: Path | None,
     resume: Path | None,
+    scheduler: str | None,
     output: Path,
     report: Path | None,
     card: Path | None,
@@ -90,7 +93,7 @@ def fit(
     for learner in data.learners.values():
         if len(data.learners) == 1 and "time_limit" in learner.get_params(deep=False):
             learner.set_params(time_limit=time_limit)  # it plans its work by it
-    with learner_progress():
+    with on_cluster(scheduler), learner_progress():
         from thrifty.frontier import fit_budget
         from thrifty.report import fit_facts, render_page, write_page
 

@@ -309,7 +309,8 @@ def compare(
                 "split": split,
                 **about,
             },
-            partial(_trace, name, learner, sets[split], metric, random_state + split),
+            partial(_trace, name, learner, metric, random_state + split),
+            (sets[split],),
         )
         for split in range(splits)
         for name, learner in named.items()
@@ -346,7 +347,7 @@ def _check_prices(learners: Mapping[str, Any]) -> None:
     raise_all(DataError, "learners", [f"{name} has other prices than {first}" for name in others])
 
 
-def _trace(name: str, learner: Any, sets: ThreeSets, metric: Metric, seed: int) -> Curve:
+def _trace(name: str, learner: Any, metric: Metric, seed: int, sets: ThreeSets) -> Curve:
     """Trace one learner on one split: the work of one job."""
     if hasattr(learner, "path"):
         return trace_learner(name, learner, sets.train, sets.validation, metric, seed)

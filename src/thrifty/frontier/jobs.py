@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from thrifty.bundle.archive import MAX_FILE
@@ -41,6 +42,7 @@ __all__ = [
     "plain_settings",
     "run_job",
     "run_jobs",
+    "run_kept",
     "show_progress",
 ]
 
@@ -295,11 +297,15 @@ class Job:
         Everything that the result depends on, as plain values: `name` identifies the job,
         `learner` may differ between jobs, everything else belongs to the run.
     work : function
-        Computes the curve. It must not depend on anything that is not in `settings`.
+        Computes the curve, of the data. It must not depend on anything that is not in `settings`.
+    data : tuple
+        Arguments of the work that jobs share, such as training and validation set. The workers of
+        a Dask cluster get each of them once.
     """
 
     settings: dict[str, Any]
-    work: Callable[[], Curve]
+    work: Callable[..., Curve]
+    data: tuple[Any, ...] = ()
 
 
 def run_jobs(
@@ -317,7 +323,8 @@ def run_jobs(
         Keeps each finished job in a file of its own; jobs that are there already are not run
         again. An interrupted run loses only the jobs that were running.
     n_jobs : int, optional
-        Jobs that run at a time; the backend is joblib's, and `joblib.parallel_config` sets it.
+        Jobs that run at a time; the backend is joblib's, and `joblib.parallel_config` sets it, such
+        as to "dask".
     progress : bool
         Show a bar with the time left.
 
@@ -331,19 +338,46 @@ def run_jobs(
             f"n_jobs: {n_jobs!r} is not a number of jobs, such as 2, or -1 for all cores"
         )
     kept = None if folder is None else ResumeFolder(folder, [job.settings for job in jobs])
+    return run_kept(jobs, kept, n_jobs, progress)
+
+
+def run_kept(
+    jobs: Sequence[Job],
+    kept: ResumeFolder | None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> list[Curve]:
+    """Run the jobs that a folder does not have; see `run_jobs`."""
     curves = [None if kept is None else kept.get(job.settings) for job in jobs]
     missing = [k for k, curve in enumerate(curves) if curve is None]
-    try:
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    except ValueError:  # a backend that returns all results at once
-        parallel = Parallel(n_jobs=n_jobs)
+    parallel = _parallel(n_jobs, [jobs[k] for k in missing])
     with _shielding_workers(parallel.return_generator):
-        results = iter(parallel(delayed(_run)(k, jobs[k], kept) for k in missing))
+        results = iter(
+            parallel(
+                delayed(_run)(k, jobs[k].settings, jobs[k].work, kept, *jobs[k].data)
+                for k in missing
+            )
+        )
     if progress:
         results = show_progress(results, len(jobs), len(missing))
     for k, curve in results:
         curves[k] = curve
     return [curve for curve in curves if curve is not None]
+
+
+def _parallel(n_jobs: int | None, jobs: Sequence[Job]) -> Any:
+    """Return joblib's way to run jobs, with the backend that `joblib.parallel_config` has set."""
+    backend, _ = get_active_backend()
+    if type(backend).__name__ == "DaskDistributedBackend":
+        # All at once, before the first job: joblib would send what it finds in the arguments of
+        # each job while others run, and may wait for ever.
+        data = list({id(each): each for job in jobs for each in job.data}.values())
+        backend = type(backend)(client=backend.client, scatter=data)
+        return Parallel(n_jobs=n_jobs, backend=backend)
+    try:
+        return Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    except ValueError:  # a backend that returns all results at once
+        return Parallel(n_jobs=n_jobs)
 
 
 @contextmanager
@@ -368,12 +402,18 @@ def _shielding_workers(starts_only: bool) -> Iterator[None]:
 def run_job(job: Job, kept: ResumeFolder | None) -> Curve:
     """Return the curve of a job: that which is kept, or else it is run, and its curve is kept."""
     curve = None if kept is None else kept.get(job.settings)
-    return _run(0, job, kept)[1] if curve is None else curve
+    return _run(0, job.settings, job.work, kept, *job.data)[1] if curve is None else curve
 
 
-def _run(k: int, job: Job, kept: ResumeFolder | None) -> tuple[int, Curve]:
+def _run(
+    k: int,
+    settings: Mapping[str, Any],
+    work: Callable[..., Curve],
+    kept: ResumeFolder | None,
+    *data: Any,
+) -> tuple[int, Curve]:
     """Run a job and keep its curve at once, in the process that ran it."""
-    curve = job.work()
+    curve = work(*data)
     if kept is not None:
-        kept.put(job.settings, curve)
+        kept.put(settings, curve)
     return k, curve

@@ -14,11 +14,12 @@ from time import monotonic, perf_counter
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from thrifty.frontier.curve import Curve
 from thrifty.frontier.fit_progress import reporting
-from thrifty.frontier.jobs import Job, ResumeFolder, plain_settings, run_job
+from thrifty.frontier.jobs import Job, ResumeFolder, plain_settings, run_job, run_kept
 from thrifty.frontier.scoring import Metric, find_metric
 from thrifty.frontier.splits import split_rows
 from thrifty.frontier.tracing import trace_learner
@@ -43,7 +44,8 @@ class LearnerResult:
     learner : str
     outcome : {"ran", "beaten on a sample", "no time left"}
     seconds : float
-        Time that its final took, or to read its curve if that was kept; 0 if it did not start.
+        Time that its final took, or to read its curve if that was kept; 0 if it did not start. That
+        of the whole race, if several ran at a time.
     """
 
     learner: str
@@ -62,6 +64,8 @@ def race(
     about: Mapping[str, Any] | None = None,
 ) -> tuple[Curve, tuple[LearnerResult, ...]]:
     """Trace the learners one after the other and merge their curves.
+
+    Without a time limit, several run at a time if `joblib.parallel_config` says so.
 
     Parameters
     ----------
@@ -97,18 +101,34 @@ def race(
     beaten: set[str] = set()
     if is_screened:
         beaten = screen(learners, train, validation, metric, rng, kept, settings)
+    finals = {
+        name: Job(
+            settings[name],
+            partial(_run_final, name, learner, metric=metric, place=(number, len(learners))),
+            (train, validation),
+        )
+        for number, (name, learner) in enumerate(learners.items(), start=1)
+        if name not in beaten
+    }
+    if time_limit is None and len(finals) > 1 and effective_n_jobs(None) > 1:
+        together = run_kept([*finals.values()], kept)
+        seconds = monotonic() - start  # of all of them
+        return Curve.merge(together), tuple(
+            LearnerResult(name, "ran", seconds)
+            if name in finals
+            else LearnerResult(name, "beaten on a sample")
+            for name in learners
+        )
     curves: list[Curve] = []
     results: list[LearnerResult] = []
-    for number, (name, learner) in enumerate(learners.items(), start=1):
+    for name in learners:
         began = monotonic()
         if name in beaten:
             results.append(LearnerResult(name, "beaten on a sample"))
         elif curves and time_limit is not None and began - start >= time_limit:
             results.append(LearnerResult(name, "no time left"))
         else:
-            place = number, len(learners)
-            work = partial(_run_final, name, learner, train, validation, metric, place)
-            curves.append(run_job(Job(settings[name], work), kept))
+            curves.append(run_job(finals[name], kept))
             results.append(LearnerResult(name, "ran", monotonic() - began))
     return Curve.merge(curves), tuple(results)
 

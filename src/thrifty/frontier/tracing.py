@@ -110,20 +110,21 @@ def trace(
     for number, (name, each) in enumerate(named.items(), start=1):
         seeded = _seeded(each, random_state)
         learner_settings = plain_settings(seeded) if about else None
-        act = partial(trace_learner, str(name), seeded, train, held_out, metric, random_state)
+        act = partial(trace_learner, str(name), seeded, metric=metric, seed=random_state)
         jobs.append(
             Job(
                 {"name": str(name), "learner": learner_settings, **about},
                 partial(_reported, act, str(name), number, len(named)),
+                (train, held_out),
             )
         )
     return Curve.merge(run_jobs(jobs, resume, n_jobs, progress))
 
 
-def _reported(act: Callable[[], Curve], name: str, number: int, total: int) -> Curve:
-    """Trace a learner, and report how far it is."""
+def _reported(act: Callable[..., Curve], name: str, number: int, total: int, *data: Any) -> Curve:
+    """Trace a learner on some data, and report how far it is."""
     with reporting(name, number, total):
-        return act()
+        return act(*data)
 
 
 def trace_learner(

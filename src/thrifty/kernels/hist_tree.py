@@ -6,7 +6,8 @@ a feature or a group bought in one leaf is free in all others at once. Nodes are
 order in which they are created, and siblings are neighbors.
 
 What is here decides: it knows sums, prices and the tree, but no rows. What runs over rows is in
-`row_blocks`.
+`row_blocks`. Where the rows are elsewhere, a `Growth` without blocks decides (`advance` and
+`rate_children`), and others that have the rows follow (`divide` and `count`).
 
 Prices are charged per model (`due`: one price per feature, paid by the first split) or per example
 (`own` and `shared`, per unit of weight of the rows that have not paid yet).
@@ -33,7 +34,7 @@ from cython.cimports.thrifty.kernels.splits import (
     unpack,
 )
 
-__all__ = ["advance", "expand", "plant"]
+__all__ = ["advance", "count", "divide", "expand", "plant", "rate_children"]
 
 
 def plant(growth: Growth):
@@ -86,8 +87,7 @@ def expand_children(
         )
         rate(growth, growth.candidates, 0, first, last)
         return
-    small = smaller_child(growth.tree, parent)
-    large = 2 * growth.tree.left[parent] + 1 - small
+    small = smaller_child(growth, parent)
     count_rows(
         growth.table,
         growth.blocks,
@@ -98,6 +98,21 @@ def expand_children(
         first,
         last,
     )
+    rate_both(growth, parent, small, first, last)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def rate_both(
+    growth: Growth,
+    parent: cython.Py_ssize_t,
+    small: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> cython.void:
+    """Subtract the child that is counted from its parent, and rate the splits of both children."""
+    large = 2 * growth.tree.left[parent] + 1 - small
     subtract(
         growth.candidates.hist, growth.tree.slot[small], growth.tree.slot[large],
         growth.candidates.features, first, last, growth.table.width,
@@ -112,10 +127,11 @@ def expand_children(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def smaller_child(tree: Tree, parent: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """The child of `parent` with fewer rows, or the left one if they tie."""
-    left = tree.left[parent]
-    return left if tree.count[left] <= tree.count[left + 1] else left + 1
+def smaller_child(growth: Growth, parent: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """The child of `parent` with less weight, or the left one if they tie."""
+    left = growth.tree.left[parent]
+    total = growth.candidates.total
+    return left if total[left, 1] <= total[left + 1, 1] else left + 1
 
 
 @cython.cfunc
@@ -144,6 +160,37 @@ def rate(
         candidates.missing_left[node, feature] = cut.missing_left
 
 
+def rate_children(
+    growth: Growth, parent: cython.Py_ssize_t, first: cython.Py_ssize_t, last: cython.Py_ssize_t
+):
+    """Rate features[first:last] as `expand` does, where the histogram was counted elsewhere.
+
+    That is the one of the root if `parent` is -1, else that of the child with less weight.
+    """
+    with cython.nogil:
+        if parent < 0:
+            rate(growth, growth.candidates, 0, first, last)
+        else:
+            rate_both(growth, parent, smaller_child(growth, parent), first, last)
+
+
+def divide(growth: Growth, node: cython.Py_ssize_t):
+    """Divide the rows of `node`, whose split is in the tree, among its children."""
+    with cython.nogil:
+        divide_rows(growth.table, growth.blocks, growth.tree, node)
+
+
+def count(growth: Growth, node: cython.Py_ssize_t):
+    """Histograms of all candidate features over the rows of `node`, into slot 0."""
+    with cython.nogil:
+        if node > 0:  # those of the root are in order
+            order_quanta(growth.blocks, growth.targets, node)
+        count_rows(
+            growth.table, growth.blocks, growth.targets, growth.candidates, node, 0,
+            0, growth.candidates.features.shape[0],
+        )  # fmt: skip
+
+
 def advance(growth: Growth, inline_work: cython.longlong):
     """Split until a node's children need more than `inline_work` bin updates.
 
@@ -169,7 +216,7 @@ def advance_tree(growth: Growth, tree: Tree, inline_work: cython.longlong) -> cy
         split(growth, tree, best.node, best.feature)
         pay(growth, growth.prices, best.node, best.feature)
         if tree.depth[best.node] + 1 < growth.max_depth:
-            small = smaller_child(tree, best.node)
+            small = smaller_child(growth, best.node)
             if growth.prices.by_row:
                 count_group_unpaid(growth, growth.prices, best.node, small)
             if tree.count[small] * features > inline_work:
@@ -298,10 +345,11 @@ def prepare_children(
     growth: Growth, tree: Tree, candidates: Candidates, node: cython.Py_ssize_t
 ) -> cython.void:
     """Give the children of `node` slots and sums; order the quanta of the smaller one."""
-    left, small = tree.left[node], smaller_child(tree, node)
+    left = tree.left[node]
     sum_left(growth, candidates, node, left)
     for k in range(2):
         candidates.total[left + 1, k] = candidates.total[node, k] - candidates.total[left, k]
+    small = smaller_child(growth, node)
     tree.slot[2 * left + 1 - small] = tree.slot[node]
     tree.slot[small] = tree.slots
     tree.slots += 1

@@ -23,6 +23,7 @@ from thrifty.bundle.tables import SPARSE, read_names, unmask
 from thrifty.costs import BoundPrices, PriceList, Prices
 from thrifty.errors import DataError, raise_all
 from thrifty.learn._sklearn import count_rows
+from thrifty.learn.cluster import ClusterTrainingSet, is_dask
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.importances import score_changes
 from thrifty.learn.long_training_set import LongTrainingSet
@@ -61,6 +62,8 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
     _class_weight_scales_rows: ClassVar[bool] = True
     # Whether it trains on a `thrifty.Table`, whose rows are never all in memory.
     _reads_files: ClassVar[bool] = False
+    # Whether it trains on a Dask DataFrame, whose rows stay on a cluster.
+    _reads_dask: ClassVar[bool] = False
     # Whether it then takes weights from a column of the table.
     _reads_weights: ClassVar[bool] = False
     # Most classes that it takes, and why: what work or memory grows with them; None for any number.
@@ -165,6 +168,8 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             if not (qid is None and groups is None and row_costs is None):
                 raise DataError("table: queries, groups and costs of rows need the rows in memory")
             train: TrainingSet = self._read_files(X, y, sample_weight)
+        elif is_dask(X):
+            train = self._read_cluster(X, y, sample_weight)
         elif isinstance(X, TrainingSet):
             train = X.with_prices(self.prices)
             self.n_features_in_ = train.n_features
@@ -179,7 +184,7 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             train.limit_classes(*self._most_classes)
         self._ranges = train.value_ranges()
         step = -(-len(train.X) // MAX_SAMPLE)
-        self._sampled = train.X[::step], train.schema
+        self._sampled = np.array(train.X[::step]), train.schema
         if train.classes is not None:
             self.classes_ = train.classes
         train = train.with_costs(getattr(self, "costs", None))
@@ -203,6 +208,25 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
             raise DataError(f"table: {type(self).__name__} takes no weights from files")
         random = check_random_state(getattr(self, "random_state", None))
         train = self._read_table(table, random)
+        self.n_features_in_ = train.n_features
+        self.feature_names_in_ = np.array(train.schema.table_names, dtype=object)
+        return train
+
+    def _read_cluster(self, frame: Any, y: Any, sample_weight: Any) -> TrainingSet:
+        """Read a Dask DataFrame, whose rows stay on the cluster; sets what scikit-learn expects."""
+        if not self._reads_dask:
+            raise DataError(
+                f"table: {type(self).__name__} needs its rows in memory; pass frame.compute(), or "
+                "use GreedyMiserClassifier or GreedyMiserRegressor"
+            )
+        for name, weight in (
+            ("sample_weight", sample_weight),
+            ("class_weight", getattr(self, "class_weight", None)),
+        ):
+            if weight is not None:
+                raise DataError(f"{name}: a Dask DataFrame is trained on without weights")
+        random = check_random_state(getattr(self, "random_state", None))
+        train = ClusterTrainingSet.read_frame(task_of(self), frame, y, self.prices, random)
         self.n_features_in_ = train.n_features
         self.feature_names_in_ = np.array(train.schema.table_names, dtype=object)
         return train

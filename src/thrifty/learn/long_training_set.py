@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, BinaryIO, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,17 @@ from thrifty.learn.dataset import TrainingSet, bind_prices, read_target
 from thrifty.learn.weights import comparable_weights
 from thrifty.long_table import Batch, Table
 
-__all__ = ["LongTrainingSet", "Report", "read_first", "write_bins"]
+__all__ = [
+    "MAX_KEPT",
+    "Contents",
+    "LongTrainingSet",
+    "Report",
+    "append_part",
+    "naming_file",
+    "no_room",
+    "read_first",
+    "write_bins",
+]
 
 # Is told which share of the rows was read.
 Report = Callable[[float], None]
@@ -121,7 +131,7 @@ class LongTrainingSet(TrainingSet):
 class FirstPass(NamedTuple):
     """What the first pass over the files finds; `rows` and `sample` are numbers of rows."""
 
-    contents: _Contents
+    contents: Contents
     weight: NDArray[np.float64] | None
     rows: NDArray[np.intp]
     sample: NDArray[np.intp]
@@ -145,7 +155,7 @@ def read_first(
     n = len(rows)
     # By the numbers of rows, not by files: the draw is that of the same table in memory.
     sample = rows if n <= SAMPLE else rows[np.sort(random.choice(n, SAMPLE, replace=False))]
-    contents = _Contents(task, table, len(sample))
+    contents = Contents(task, table, len(sample))
     first = 0
     for batch in table.batches():
         last = first + len(batch.frame)
@@ -160,10 +170,21 @@ def read_first(
     return FirstPass(contents, weight, rows, sample)
 
 
-class _Contents:
+class Columns(Protocol):
+    """The columns of a table: features, the target, and which of them hold text or categories."""
+
+    @property
+    def features(self) -> list[str]: ...
+    @property
+    def target(self) -> str: ...
+    @property
+    def text_columns(self) -> set[str]: ...
+
+
+class Contents:
     """What the first pass finds: categories, the sample, ranges and the target."""
 
-    def __init__(self, task: str, table: Table, n_sample: int) -> None:
+    def __init__(self, task: str, table: Columns, n_sample: int) -> None:
         self.task, self.table = task, table
         self.counts: dict[str, Counter[Any]] = {}
         self.declared: dict[str, tuple[Any, ...] | None] = {}
@@ -205,11 +226,11 @@ class _Contents:
             self.low[name] = np.fmin(self.low[name], np.fmin.reduce(numbers))
             self.high[name] = np.fmax(self.high[name], np.fmax.reduce(numbers))
 
-        with _naming(batch):
+        with naming_file(batch):
             each_column(self.table.features, read, batch.first_row)
-            self._add_target(batch)
+            self.add_target(batch)
 
-    def _add_target(self, batch: Batch) -> None:
+    def add_target(self, batch: Batch) -> None:
         """Add class codes in the order of their first rows, or numbers."""
         name = self.table.target
         column = batch.frame[name]
@@ -229,6 +250,19 @@ class _Contents:
         codes, labels = column.factorize()
         known = [self.labels.setdefault(label, len(self.labels)) for label in labels.tolist()]
         self.codes.append(np.array(known, dtype=np.int32)[codes])
+
+    def merge(self, other: Contents) -> None:
+        """Add what was found in other rows, but neither their sample nor their target."""
+        for name, counts in other.counts.items():
+            self.counts.setdefault(name, Counter()).update(counts)
+            declared = other.declared[name]
+            if self.declared.setdefault(name, declared) != declared:
+                self.declared[name] = None
+        for name in self.table.features:
+            self.low[name] = np.fmin(self.low[name], other.low[name])
+            self.high[name] = np.fmax(self.high[name], other.high[name])
+        for label in other.labels:
+            self.labels.setdefault(label, len(self.labels))
 
     def schema(self) -> Schema:
         """Return the schema of the whole table, sorted by name."""
@@ -315,12 +349,12 @@ def write_bins(
     part, shown = np.zeros((d, size), dtype=np.uint8), np.empty((-(-n // step), d))
     folder = tempfile.gettempdir()
     if shutil.disk_usage(folder).free < n_parts * d * size:
-        raise _no_room(folder, n_parts * d * size)
+        raise no_room(folder, n_parts * d * size)
     # Written, not mapped: a disk that is full is an error here, and the end of the process there.
     with tempfile.TemporaryFile(prefix="thrifty-bins-", dir=folder) as file:
         first = read = 0
         for batch in table.batches():
-            with _naming(batch):
+            with naming_file(batch):
                 X = schema.encode(batch.frame[table.features], None, batch.first_row, {})
             begin, end = np.searchsorted(rows, [read, read + len(X)])
             if end - begin < len(X):
@@ -335,7 +369,7 @@ def write_bins(
                 part[:, place : place + taken] = bins[:, done : done + taken]
                 first, done = first + taken, done + taken
                 if first % size == 0 or first == n:
-                    _write(file, part, folder)
+                    append_part(file, part, folder)
             if report is not None:
                 report(read / table.n_rows)
         file.flush()
@@ -343,26 +377,26 @@ def write_bins(
     return stored, shown
 
 
-def _write(file: BinaryIO, part: NDArray[np.uint8], folder: str) -> None:
+def append_part(file: BinaryIO, part: NDArray[Any], folder: str) -> None:
     """Append a part to the temporary file."""
     try:
         file.write(part.tobytes())
     except OSError as error:
-        raise _no_room(folder, part.nbytes, error.errno) from error
+        raise no_room(folder, part.nbytes, error.errno) from error
 
 
-def _no_room(folder: str, size: int, number: int | None = None) -> OSError:
+def no_room(folder: str, size: int, number: int | None = None) -> OSError:
     """Return the error that the temporary folder is full."""
     return OSError(
         number or errno.ENOSPC,
-        f"no room for {size >> 20} MB of bins of the table; make room, or name another folder in "
+        f"no room for {size >> 20} MB of the table; make room, or name another folder in "
         "the environment variable TMPDIR",
         folder,
     )
 
 
 @contextmanager
-def _naming(batch: Batch) -> Iterator[None]:
+def naming_file(batch: Batch) -> Iterator[None]:
     """Let a `DataError` of the block name the file of a batch."""
     try:
         yield

@@ -51,6 +51,10 @@ class Loss(ABC):
     def value(self, raw: Floats) -> float:
         """Return the mean loss."""
 
+    def start_from(self, mean: Floats) -> Floats:
+        """Return the best constant outputs for a mean (k,) of the target, or class shares."""
+        raise NotImplementedError
+
     def _mean(self, values: Floats) -> float:
         return float(np.average(values, weights=self.weight))
 
@@ -69,7 +73,11 @@ class SquaredLoss(Loss):
 
     def start(self) -> Floats:
         """Return the mean of the target."""
-        return np.array([self._fixed_mean(self.y)])
+        return self.start_from(np.array([self._fixed_mean(self.y)]))
+
+    def start_from(self, mean: Floats) -> Floats:
+        """Return the mean."""
+        return mean
 
     def derivatives(self, raw: Floats) -> Derivatives:
         """Return the residuals."""
@@ -93,6 +101,10 @@ class _ClassLoss(Loss):
         # Index of the probability of a row's own class in a raveled table (K, n).
         self.own = self.y.astype(np.intp) * len(self.y) + np.arange(len(self.y))
 
+    def start(self) -> Floats:
+        """Return the best constants for the class shares."""
+        return self.start_from(self.share)
+
 
 class LogLoss(_ClassLoss):
     """Negative log-likelihood: logistic for two classes, softmax for more."""
@@ -104,9 +116,9 @@ class LogLoss(_ClassLoss):
         """Sigmoid for two classes, softmax for more."""
         return "sigmoid" if self.outputs == 1 else "softmax"
 
-    def start(self) -> Floats:
+    def start_from(self, mean: Floats) -> Floats:
         """Return the log-odds of two classes, or the log of the class shares."""
-        share = np.clip(self.share, TINY, 1 - TINY)
+        share = np.clip(mean, TINY, 1 - TINY)
         return np.asarray(np.log(share / (1 - share) if self.outputs == 1 else share))
 
     def derivatives(self, raw: Floats) -> Derivatives:
@@ -135,9 +147,9 @@ class SquaredHinge(_ClassLoss):
 
     link = "hinge"
 
-    def start(self) -> Floats:
+    def start_from(self, mean: Floats) -> Floats:
         """Return the constants that minimize the squared hinge."""
-        return 2.0 * self.share - 1.0
+        return 2.0 * mean - 1.0
 
     def derivatives(self, raw: Floats) -> Derivatives:
         """Return the signed slack."""

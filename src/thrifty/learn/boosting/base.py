@@ -24,11 +24,14 @@ from thrifty.kernels.threads import blocks, run
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS, PricedEstimator
 from thrifty.learn.binned import Binned
+from thrifty.learn.boosting.cluster import ClusterBoosting, ClusterGrower, target_mean
 from thrifty.learn.boosting.early_stopping import ValidationMonitor, boost
 from thrifty.learn.boosting.ensemble import Boosting
 from thrifty.learn.boosting.grower import Grower
 from thrifty.learn.boosting.penalty_path import RATE_FACTOR, PenaltyPath
+from thrifty.learn.boosting.tree_part import PartSetup, TreePart
 from thrifty.learn.boosting.validation_tracker import ValidationTracker
+from thrifty.learn.cluster import ClusterTrainingSet
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.long_training_set import LongTrainingSet
 from thrifty.learn.losses import Loss
@@ -54,6 +57,7 @@ class GreedyMiser(PricedEstimator):
     }
 
     _reads_files = _reads_weights = True
+    _reads_dask = True
 
     def __init__(
         self,
@@ -79,13 +83,20 @@ class GreedyMiser(PricedEstimator):
     def _loss(self, data: TrainingSet | ValidationSet, weight: NDArray[np.float64] | None) -> Loss:
         """Bind the loss to the target of some rows."""
 
+    def _bind_loss(self) -> Callable[[NDArray[Any]], Loss]:
+        """Return a function that binds the loss to a target; workers of a cluster call it."""
+        raise NotImplementedError
+
     def _fit(self, train: TrainingSet, validation: Any) -> Self:
         """Boost at the penalty; with a validation set, stop early."""
         monitor = None
         if validation is not None:
             held_out = self._read_validation(validation, train)
             monitor = ValidationMonitor(held_out.X, self._loss(held_out, None))
-        boosting = self._start(train, self._bin(train), self.penalty)
+        if isinstance(train, ClusterTrainingSet):
+            boosting: Boosting = self._start_on_cluster(train)
+        else:
+            boosting = self._start(train, self._bin(train), self.penalty)
         forest = boost(boosting, self.n_estimators, monitor)
         knob = {"penalty": float(self.penalty), "trees": len(forest.roots)}
         self._predictor = self._predictor_of(forest, train, knob)
@@ -95,6 +106,8 @@ class GreedyMiser(PricedEstimator):
         self, train: TrainingSet, validation: Any, penalties: Sequence[float] | None
     ) -> Iterator[Point]:
         """Run boosting twice, with decreasing penalties and with a fixed one; merge the points."""
+        if isinstance(train, ClusterTrainingSet):
+            raise DataError("path: needs its rows in memory or in files; fit one penalty at a time")
         if penalties is not None and not len(penalties):
             raise DataError("penalties: give at least one")
         # The smallest penalty has the run of its own; None stands for those that buy something.
@@ -192,3 +205,34 @@ class GreedyMiser(PricedEstimator):
             weight=train.weight,
         )
         return Boosting(self._loss(train, train.weight), grower, self.learning_rate, tracker)
+
+    def _read_cluster(self, frame: Any, y: Any, sample_weight: Any) -> TrainingSet:
+        if self.charge != "model":
+            raise DataError(
+                "charge: a Dask DataFrame is trained on with charge='model'; for 'example', name "
+                "its files in a thrifty.Table"
+            )
+        return super()._read_cluster(frame, y, sample_weight)
+
+    def _start_on_cluster(self, train: ClusterTrainingSet) -> ClusterBoosting:
+        """Start an ensemble on rows that stay on the workers of a cluster."""
+        bind_loss = self._bind_loss()
+        setup = PartSetup(
+            train.binned.edges, train.categorical, train.prices, self.max_depth, bind_loss
+        )
+        parts = train.place(TreePart, setup)
+        # Bound to any target: its outputs, link and damping do not depend on it.
+        loss = bind_loss(np.arange(max(train.n_classes, 1)))
+        if train.class_counts is None:
+            mean = target_mean(parts, len(train))
+        else:
+            mean = train.class_counts[-loss.outputs :] / len(train)
+        grower = ClusterGrower(
+            parts,
+            train.binned,
+            Purchases(train.prices, len(train), "model"),
+            penalty=self.penalty,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+        )
+        return ClusterBoosting(loss, loss.start_from(mean), grower, self.learning_rate)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -108,9 +109,10 @@ class GreedyMiserClassifier(PricedClassifier, GreedyMiser):
 
         Parameters
         ----------
-        X : pandas or polars DataFrame, array of shape (n, d), or thrifty.Table
+        X : pandas, polars or Dask DataFrame, array of shape (n, d), or thrifty.Table
             The table; text and categorical columns are read as categories, NaN as missing. A
-            `Table` is read from its files, which may be larger than memory.
+            `Table` is read from its files, which may be larger than memory. The rows of a Dask
+            DataFrame stay on its cluster.
         y : sequence of shape (n,)
             Labels; those of a `Table` are in its files.
         sample_weight : array of shape (n,), optional
@@ -159,6 +161,9 @@ class GreedyMiserClassifier(PricedClassifier, GreedyMiser):
         rows = self.schema_.encode(self._checked(X))
         raw = cast(Forest, self.model_).raw(rows)
         return raw[:, 0] if raw.shape[1] == 1 else raw
+
+    def _bind_loss(self) -> Callable[[NDArray[Any]], Loss]:
+        return partial(LOSSES[self.loss], weight=None, n_classes=len(self.classes_))
 
     def _loss(self, data: TrainingSet | ValidationSet, weight: NDArray[np.float64] | None) -> Loss:
         return LOSSES[self.loss](data.y, weight, len(self.classes_))

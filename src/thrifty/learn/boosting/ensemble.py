@@ -67,31 +67,56 @@ class Boosting:
         """Return the ensemble so far as a forest."""
         return self.builder.freeze(self.base, self.loss.link)
 
+    def gains(self) -> list[NDArray[np.float64]]:
+        """Return, for each output, the gain of the best split of all rows on each feature, (d,).
+
+        Nothing is bought; overwrites the arrays of the last tree.
+        """
+        return [self.grower.gains(target) for target in self.loss.derivatives(self.raw)[0]]
+
     def _round(self) -> bool:
         """Add one tree to each output; undo the round and return False if none has a split."""
-        gradient, hessian = self.loss.derivatives(self.raw)
+        self._derive()
         without_split: dict[int, float] = {}
         for k in range(self.loss.outputs):
-            target = gradient[k]
-            tree = self.grower.grow(target)
-            curvature = None if hessian is None else hessian[k]
-            values = self.grower.values(target, curvature, self.loss.damping)
+            tree, values = self._grow(k)
             values *= self.learning_rate
             self.builder.add(tree, values, k)
             if len(tree.left) == 1:
                 without_split[k] = values[0]
                 continue
-            self.grower.add(values, self.raw[k])
+            self._add(k, values)
             if self.tracker is not None:
                 self.tracker.add_tree(tree, values, k)
         if len(without_split) == self.loss.outputs:
             self.builder.drop(self.loss.outputs)
             return False
         for k, value in without_split.items():
-            self.raw[k] += value
+            self._add_constant(k, value)
             if self.tracker is not None:
                 self.tracker.add_constant(k, value)
         return True
+
+    # What a round does with the rows; `cluster.ClusterBoosting` has them elsewhere.
+
+    def _derive(self) -> None:
+        """Compute gradient and Hessian of all rows."""
+        self._gradient, self._hessian = self.loss.derivatives(self.raw)
+
+    def _grow(self, k: int) -> tuple[GrownTree, NDArray[np.float64]]:
+        """Grow a tree for one output; return it with the values of its nodes."""
+        target = self._gradient[k]
+        tree = self.grower.grow(target)
+        curvature = None if self._hessian is None else self._hessian[k]
+        return tree, self.grower.values(target, curvature, self.loss.damping)
+
+    def _add(self, k: int, values: NDArray[np.float64]) -> None:
+        """Add the values of the last tree to one output of the rows."""
+        self.grower.add(values, self.raw[k])
+
+    def _add_constant(self, k: int, value: float) -> None:
+        """Add a number to one output of all rows."""
+        self.raw[k] += value
 
 
 class _KeptTree(NamedTuple):

@@ -1,15 +1,12 @@
 """Grow priced trees: the arrays that live while an ensemble is fitted, and die with it.
 
-A split gains the reduction of the squared error without the factor 1/2, so lambda of Xu 2014,
-eq. 2.5, enters twice. Lambda is a price per row: it is multiplied by the weight of the rows that
-pay.
+A `TreeHead` decides the splits; a `Grower` adds the rows, in blocks.
 """
 
 from __future__ import annotations
 
 import math
-from functools import cached_property, partial
-from typing import NamedTuple, Self
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +19,12 @@ from thrifty.kernels.fixed_point import (
     total_size,
     unit_of,
 )
-from thrifty.kernels.growth import Blocks, Candidates, Growth, Prices, Table, Targets, Tree
-from thrifty.kernels.hist_tree import advance, expand, plant
+from thrifty.kernels.growth import Blocks, Growth
+from thrifty.kernels.hist_tree import advance, expand
 from thrifty.kernels.histogram import add_values, node_sums
 from thrifty.kernels.threads import blocks, run, thread_count
 from thrifty.learn.binned import Binned
+from thrifty.learn.boosting.tree_head import GrownTree, TreeHead
 from thrifty.learn.purchases import Purchases
 
 __all__ = ["Grower", "GrownTree"]
@@ -38,59 +36,9 @@ ALL_INLINE = (1 << 63) - 1
 MAX_PACKED_ROWS = (1 << 22) - 1
 # Rows of a block of a longer table.
 BLOCK_ROWS = 1 << 20
-# A split must gain more than this share of all there is to gain: rounding is no gain.
-SMALLEST_GAIN = 1e-12
 
 
-class GrownTree(NamedTuple):
-    """A tree as it was grown, by node; siblings are neighbors, and node 0 is the root.
-
-    Attributes
-    ----------
-    left : int32 array (nodes,)
-        Left child; -1 for a leaf.
-    feature : int32 array (nodes,)
-        Feature of a split.
-    cut : int32 array (nodes,)
-        Last bin that goes left at a split on an ordered feature.
-    goes_left : uint8 array (nodes, 256)
-        1 for the bins that go left.
-    depth : int32 array (nodes,)
-        Number of splits above the node.
-    n_rows : int64 array (nodes,)
-        Number of training rows.
-    gain : float64 array (nodes, d)
-        Gain of the best split on each feature, before prices.
-    """
-
-    left: NDArray[np.int32]
-    feature: NDArray[np.int32]
-    cut: NDArray[np.int32]
-    goes_left: NDArray[np.uint8]
-    depth: NDArray[np.int32]
-    n_rows: NDArray[np.int64]
-    gain: NDArray[np.float64]
-
-    @classmethod
-    def empty(cls, nodes: int, features: int) -> Self:
-        """Allocate room for a tree of up to `nodes` nodes."""
-        return cls(
-            left=np.empty(nodes, np.int32), feature=np.empty(nodes, np.int32),
-            cut=np.empty(nodes, np.int32), goes_left=np.empty((nodes, 256), np.uint8),
-            depth=np.empty(nodes, np.int32), n_rows=np.empty(nodes, np.int64),
-            gain=np.empty((nodes, features)),
-        )  # fmt: skip
-
-    def trim(self, nodes: int) -> Self:
-        """Return a view of the first `nodes` nodes."""
-        return self._replace(
-            left=self.left[:nodes], feature=self.feature[:nodes], cut=self.cut[:nodes],
-            goes_left=self.goes_left[:nodes], depth=self.depth[:nodes],
-            n_rows=self.n_rows[:nodes], gain=self.gain[:nodes],
-        )  # fmt: skip
-
-
-class Grower:
+class Grower(TreeHead):
     """Grow one tree after another on the same table; all pay from the same purchases.
 
     Parameters
@@ -125,14 +73,29 @@ class Grower:
         max_leaves: int | None = None,
         features: NDArray[np.int64] | None = None,
     ) -> None:
-        self.binned, self.purchases, self.weight = binned, purchases, weight
-        self.features = features
-        self.penalty = penalty
-        self.min_samples_leaf = min_samples_leaf
-        self.total_weight = binned.n_rows if weight is None else fixed_sum(weight)
-        self.max_depth = max_depth
-        self._considered: tuple[NDArray[np.int64], Candidates] | None = None
-        self._allocate(max_leaves)
+        begin, part = _cut_rows(binned)
+        row_planes = 1 if weight is None else 2
+        planes = row_planes if len(part) == 1 else 2
+        super().__init__(
+            binned,
+            purchases,
+            total_weight=binned.n_rows if weight is None else fixed_sum(weight),
+            planes=planes,
+            penalty=penalty,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            max_leaves=max_leaves,
+        )
+        self.weight, self.features = weight, features
+        nodes = len(self._room.left)
+        self._blocks = Blocks(
+            begin, part, base=part * binned.stored.shape[2],
+            first=np.zeros((len(part), nodes), np.int64),
+            last=np.zeros((len(part), nodes), np.int64), rows=np.empty(binned.n_rows, np.uint32),
+            spare=np.empty(int(np.diff(begin).max()) + 1, np.uint32),
+            partial=np.empty((planes - row_planes, 1, binned.n_features, 256), np.int64),
+        )  # fmt: skip
+        self._ordered = np.empty((row_planes, binned.n_rows), np.int64)
 
     def grow(self, target: NDArray[np.float64]) -> GrownTree:
         """Fit one tree to `target` by least squares minus the price of what it buys.
@@ -190,86 +153,16 @@ class Grower:
 
         Returns it with the number of features that it may read: `features`, or all that can pay.
         """
-        purchases, prices = self.purchases, self.purchases.prices
         quanta, units = quantize(target, self.weight)
         # Sums of leaves are as wide as those with weights: 21 bits more than packed ones.
         narrower = 0 if self.weight is not None else WIDE_BITS - SUM_BITS
         self._last_target = target, math.ldexp(units[0], -narrower)
-        each_pays = purchases.charge == "example"
-        charge = 2.0 * self.penalty * (units[1] if each_pays else self.total_weight)
         weighted = target if self.weight is None else target * self.weight
         largest_gain = total_size(weighted, target)
-        if features is None and each_pays:
-            features = np.arange(len(prices.own))
-        elif features is None:
-            # What is neither bought nor cheaper than all there is to gain will not be used.
-            cheap = prices.own * charge < largest_gain
-            features = np.flatnonzero((purchases.features > 0) | cheap)
-        # In quanta of weight: never zero, and at most beyond all rows.
-        lightest_leaf = max(1, int(min(math.ceil(self.min_samples_leaf / units[1]), 2.0**62)))
-        growth = Growth(
-            self._table,
-            self._blocks,
-            Targets(quanta, units, self._ordered),
-            self._tree,
-            self._candidates_on(features),
-            self._free if charge == 0 and not each_pays else self._charged(charge, quanta),
-            self.max_depth,
-            lightest_leaf,
-            SMALLEST_GAIN * largest_gain,
+        growth, features = self._plant(
+            self._blocks, self._ordered, quanta, units, largest_gain, features
         )
-        plant(growth)
         return growth, len(features)
-
-    def _candidates_on(self, features: NDArray[np.int64]) -> Candidates:
-        """Return the candidates for splits on these features; those of the last tree, if equal."""
-        if self._considered is None or self._considered[0] is not features:
-            self._considered = features, Candidates(*self._candidates, features)
-        return self._considered[1]
-
-    def _charged(self, charge: float, quanta: NDArray[np.int64]) -> Prices:
-        """Return the present prices, times `charge`."""
-        purchases, prices = self.purchases, self.purchases.prices
-        return Prices(
-            prices.own * charge, prices.shared * charge, prices.group, purchases.due() * charge,
-            purchases.features, purchases.paid, purchases.group_paid,
-            _unpaid_weight(purchases.paid, quanta), _unpaid_weight(purchases.group_paid, quanta),
-            *self._unpaid,
-        )  # fmt: skip
-
-    @cached_property
-    def _free(self) -> Prices:
-        """Prices while nothing costs anything: the same for all trees."""
-        return self._charged(0.0, np.empty((0, 0), np.int64))
-
-    def _allocate(self, max_leaves: int | None) -> None:
-        """Allocate the arrays that every tree of this grower uses."""
-        binned, d, n = self.binned, self.binned.n_features, self.binned.n_rows
-        leaves = min(1 << self.max_depth, n + 1, max_leaves or n + 1)
-        open_leaves = min(1 << (self.max_depth - 1), max(n, 1), leaves)
-        nodes = 2 * leaves - 1
-        room = self._room = GrownTree.empty(nodes, d)
-        self._table = Table(binned.stored, binned.categorical.astype(np.uint8), binned.width)
-        self._tree = Tree(
-            room.left, room.feature, room.cut, room.goes_left, room.depth, room.n_rows,
-            slot=np.empty(nodes, np.int32),
-        )  # fmt: skip
-        begin, part = _cut_rows(binned)
-        row_planes = 1 if self.weight is None else 2
-        planes = row_planes if len(part) == 1 else 2
-        self._blocks = Blocks(
-            begin, part, base=part * binned.stored.shape[2],
-            first=np.zeros((len(part), nodes), np.int64),
-            last=np.zeros((len(part), nodes), np.int64), rows=np.empty(n, np.uint32),
-            spare=np.empty(int(np.diff(begin).max()) + 1, np.uint32),
-            partial=np.empty((planes - row_planes, 1, d, 256), np.int64),
-        )  # fmt: skip
-        self._ordered = np.empty((row_planes, n), np.int64)
-        hist = np.empty((open_leaves, planes, d, 256), np.int64)
-        total, cut = np.empty((nodes, 2), np.int64), np.empty((nodes, d), np.int32)
-        self._candidates = hist, total, room.gain, cut, np.empty((nodes, d), np.uint8)
-        payers, groups = nodes if len(self.purchases.paid) else 0, len(self.purchases.group_paid)
-        self._unpaid = np.zeros((payers, d), np.int64), np.zeros((payers, groups), np.int64)
 
 
 def _cut_rows(binned: Binned) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -283,14 +176,6 @@ def _cut_rows(binned: Binned) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             begin.append(k * size + last)
             part.append(k)
     return np.array(begin, dtype=np.int64), np.array(part, dtype=np.int64)
-
-
-def _unpaid_weight(paid: NDArray[np.uint8], quanta: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the weight, in quanta, of the rows that have not paid for each feature or group."""
-    if not len(paid):
-        return np.zeros(0, dtype=np.int64)
-    weight = np.ones_like(quanta[0]) if len(quanta) == 1 else quanta[1]
-    return np.array([weight[row == 0].sum() for row in paid], dtype=np.int64)
 
 
 def _feature_blocks(features: int) -> list[tuple[int, int]]:

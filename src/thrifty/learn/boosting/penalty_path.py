@@ -112,7 +112,7 @@ class PenaltyPath:
         prices = grower.purchases.total_due(grower.weight)
         unpaid = prices > 0
         largest = 0.0
-        for target in self.boosting.loss.derivatives(self.boosting.raw)[0]:
-            gain_per_price = grower.gains(target)[unpaid] / (2.0 * prices[unpaid])
+        for gains in self.boosting.gains():
+            gain_per_price = gains[unpaid] / (2.0 * prices[unpaid])
             largest = max(largest, float(gain_per_price.max(initial=0.0)))
         return largest

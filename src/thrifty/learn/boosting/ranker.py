@@ -62,7 +62,7 @@ class GreedyMiserRanker(GreedyMiser):
 
     # The scores alone do not say that they are meant for an order.
     _origin: ClassVar[Mapping[str, str]] = {"task": "ranking"}
-    _reads_files = False
+    _reads_files = _reads_dask = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GreedyMiser._parameter_constraints,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.base import RegressorMixin
 
 from thrifty.learn.boosting.base import GreedyMiser
 from thrifty.learn.dataset import TrainingSet, ValidationSet
-from thrifty.learn.losses import SquaredLoss
+from thrifty.learn.losses import Loss, SquaredLoss
 from thrifty.learn.point import Point
 
 __all__ = ["GreedyMiserRegressor"]
@@ -75,6 +76,9 @@ class GreedyMiserRegressor(RegressorMixin, GreedyMiser):  # type: ignore[misc]
         See `GreedyMiserClassifier.path`.
         """
         return self._path(self._read_training(X, y, sample_weight), validation, penalties)
+
+    def _bind_loss(self) -> Callable[[NDArray[Any]], Loss]:
+        return partial(SquaredLoss, weight=None)
 
     def _loss(
         self, data: TrainingSet | ValidationSet, weight: NDArray[np.float64] | None

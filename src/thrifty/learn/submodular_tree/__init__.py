@@ -4,7 +4,7 @@
 are in `base`:
 
 1. Read the training set; `grower.DesignMatrix` has its rows as inputs and targets of least
-   squares.
+   squares. The rows of a `Table` stay in a memory map (`inputs.StoredInputs`).
 2. `gram.Gram`: sum the products of inputs and targets over the rows, once for all trees.
 3. `grower.TreeGrower.grow` (algorithm 1), from the root down. At each node:
 

@@ -14,7 +14,7 @@ from thrifty.bundle import Predictor
 from thrifty.costs import PriceList, Prices
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
-from thrifty.learn.base import PRICE_LISTS, PricedEstimator
+from thrifty.learn.base import PRICE_LISTS, PricedEstimator, task_of
 from thrifty.learn.calibration import fit_platt_scaling
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.point import Point
@@ -25,14 +25,14 @@ from thrifty.learn.submodular_tree.grower import (
     freeze_tree,
     mean_and_deviation,
 )
+from thrifty.learn.submodular_tree.stored_training_set import StoredTrainingSet
+from thrifty.long_table import Table
 
 __all__ = ["SubmodularTree", "output_scale"]
 
 Floats = NDArray[np.float64]
 # Number of node budgets, at most, that a path tries by default.
 PATH_BUDGETS = 12
-# Platt scaling has few parameters: at most this many rows, evenly spaced, are enough to fit it.
-MAX_CALIBRATION_ROWS = 5_000
 
 
 class SubmodularTree(PricedEstimator):
@@ -54,15 +54,18 @@ class SubmodularTree(PricedEstimator):
         "min_samples_leaf": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    _reads_files = True
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a table and its target.
 
         Parameters
         ----------
-        X : pandas or polars DataFrame, or array of shape (n, d)
-            The table; text and categorical columns are read as categories, NaN as missing.
+        X : pandas or polars DataFrame, array of shape (n, d), or thrifty.Table
+            The table; text and categorical columns are read as categories, NaN as missing. A
+            `Table` is read from its files, which may be larger than memory.
         y : sequence of shape (n,)
-            Labels or numbers.
+            Labels or numbers; those of a `Table` are in its files.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
         """
@@ -98,7 +101,7 @@ class SubmodularTree(PricedEstimator):
     def path(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         validation: tuple[Any, Any],
         sample_weight: Any = None,
@@ -134,7 +137,7 @@ class SubmodularTree(PricedEstimator):
             wanted = sorted({float(budget) for budget in budgets})
             if not wanted or not 0 <= wanted[0] <= wanted[-1] < np.inf:
                 raise DataError(f"budgets: give prices from 0 up, got {list(budgets)[:5]}")
-        nothing = np.zeros_like(grower.design.Y)
+        nothing = np.zeros_like(grower.design.Y[:: grower.design.calibration_step])
         link, _, offset = output_scale(train, grower.design, nothing)
         constant = constant_tree(offset, link, train.n_features)
         knob: dict[str, Any] = {"node_budget": 0.0, "depth": 0}
@@ -151,6 +154,9 @@ class SubmodularTree(PricedEstimator):
                 knob = {"node_budget": budget, "depth": level + 1}
                 points.append(Point.measure(self._predictor_of(model, train, knob), validation_set))
         return iter(sorted(points, key=lambda point: point.bill))
+
+    def _read_table(self, table: Table, random: np.random.RandomState) -> TrainingSet:
+        return StoredTrainingSet.read_files(task_of(self), table, self.prices, random)
 
     def _grower(self, train: TrainingSet) -> TreeGrower:
         """Encode the rows, and sum the products of inputs and targets over them."""
@@ -192,11 +198,11 @@ def output_scale(
     """Return the link of a frozen tree, and the factor and the offsets (t,) of its outputs.
 
     For numbers they undo the standardization of the target. For classes they are those of Platt
-    scaling, fitted to the outputs (n, t) for the training rows.
+    scaling, fitted to the outputs (m, t) for the calibration rows.
     """
     if train.task == "regression":
         center, scale = mean_and_deviation(train.y, design.weight)
         return "sum", scale, np.array([center])
-    some = slice(None, None, -(-len(outputs) // MAX_CALIBRATION_ROWS))
-    scaling = fit_platt_scaling(outputs[some], train.y[some], design.weights[some], train.n_classes)
+    some = slice(None, None, design.calibration_step)
+    scaling = fit_platt_scaling(outputs, train.y[some], design.weights[some], train.n_classes)
     return ("sigmoid" if train.n_classes == 2 else "softmax", *scaling)

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.learn.submodular_tree.inputs import Inputs
+
 __all__ = ["ROUNDING_TOL", "Centered", "Gram"]
 
 Floats = NDArray[np.float64]
@@ -78,7 +80,7 @@ class Gram:
     @classmethod
     def of(
         cls,
-        Z: Floats,
+        Z: Inputs,
         Y: Floats,
         weight: Floats | None = None,
         rows: NDArray[np.intp] | None = None,

@@ -21,7 +21,14 @@ from thrifty.learn.encoding import encode_blockwise, standardize_blockwise
 from thrifty.learn.purchases import Purchases
 from thrifty.learn.submodular_tree.forward_selection import Buyer, Explainer, Layout
 from thrifty.learn.submodular_tree.gram import Gram
+from thrifty.learn.submodular_tree.inputs import (
+    Inputs,
+    StoredInputs,
+    apply_by_rows,
+    select_inputs,
+)
 from thrifty.learn.submodular_tree.least_squares import least_squares
+from thrifty.learn.submodular_tree.stored_training_set import StoredTrainingSet
 from thrifty.model import LinearTree
 from thrifty.model.encoding import Encoding
 from thrifty.model.products import weighted_sums
@@ -42,6 +49,8 @@ Floats = NDArray[np.float64]
 SIGMOID_WIDTH = 0.2
 # Most inputs: the products of all pairs take 800 MB, several times over.
 MAX_INPUTS = 10_000
+# Platt scaling has few parameters: at most this many rows, evenly spaced, are enough to fit it.
+MAX_CALIBRATION_ROWS = 5_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +59,7 @@ class DesignMatrix:
 
     Parameters
     ----------
-    Z : array of shape (n, q)
+    Z : array of shape (n, q), or StoredInputs
         Inputs: numbers are standardized, categories have an indicator per label.
     Y : array of shape (n, t)
         Targets.
@@ -62,7 +71,7 @@ class DesignMatrix:
         Columns of the inputs.
     """
 
-    Z: Floats
+    Z: Inputs
     Y: Floats
     weight: Floats | None
     encoding: Encoding
@@ -92,13 +101,22 @@ class DesignMatrix:
                 f"table: {len(encoding.columns)} inputs; the products of all pairs of them are "
                 f"kept, and the limit is {MAX_INPUTS}. Select columns first"
             )
-        Z = encode_blockwise(encoding, train.X)
+        Z: Inputs = (
+            StoredInputs(train.X, encoding)
+            if isinstance(train, StoredTrainingSet)
+            else encode_blockwise(encoding, train.X)
+        )
         return cls(Z, targets, weight, encoding, Layout(encoding.columns, train.n_features))
 
     @cached_property
     def weights(self) -> Floats:
         """Weight of each row, 1 where none was given, (n,)."""
         return np.ones(len(self.Z)) if self.weight is None else self.weight
+
+    @property
+    def calibration_step(self) -> int:
+        """Distance of the rows that Platt scaling is fitted to."""
+        return -(-len(self.Y) // MAX_CALIBRATION_ROWS)
 
 
 @dataclass(eq=False)
@@ -132,16 +150,17 @@ class Node:
     left: int = -1
     right: int = -1
 
-    def routing_values(self, Z: Floats) -> Floats:
+    def routing_values(self, Z: Inputs) -> Floats:
         """Return what is compared with the threshold, with the same bits as the frozen model."""
-        return weighted_sums(Z, self.route[:, np.newaxis], np.zeros(1))[:, 0]
+        route, zero = self.route[:, np.newaxis], np.zeros(1)
+        return apply_by_rows(lambda z: weighted_sums(z, route, zero)[:, 0], Z)
 
 
 @dataclass(eq=False)
 class GrownTree:
-    """The nodes of a tree, each after its parent, and its outputs for the training rows.
+    """The nodes of a tree, each after its parent, and its outputs for the calibration rows.
 
-    ``outputs[level]`` (n, t) are those of the tree cut off below a level.
+    ``outputs[level]`` (m, t) are those of the tree cut off below a level.
     """
 
     nodes: list[Node] = field(default_factory=list)
@@ -225,7 +244,8 @@ class TreeGrower:
         """
         design = self.design
         n, t = design.Y.shape
-        tree = GrownTree(outputs=[np.empty((n, t)) for _ in range(self.max_depth)])
+        step = design.calibration_step
+        tree = GrownTree(outputs=[np.empty((-(-n // step), t)) for _ in range(self.max_depth)])
         nothing = np.zeros(len(prices.own), dtype=np.uint8)
         waiting = [_NodeData(np.arange(n), design.weight, self.gram, nothing)]
         while waiting:
@@ -237,22 +257,23 @@ class TreeGrower:
             explainer = self._buy(data.gram, purchases, limit).explainer
             inputs = np.sort(np.array(explainer.chosen, dtype=np.intp))
             # Fit: with soft routing, to all rows.
-            if self.soft or len(data.rows) == n:
-                Z, Y = design.Z.take(inputs, axis=1), design.Y
-            else:
-                Z, Y = design.Z[data.rows[:, np.newaxis], inputs], design.Y[data.rows]
+            is_whole = self.soft or len(data.rows) == n
+            Z = select_inputs(design.Z, None if is_whole else data.rows, inputs)
+            Y = design.Y if is_whole else design.Y[data.rows]
             weights, bias = least_squares(Z, Y, data.weight, data.gram.products(inputs))
             node = Node(data.level, inputs, weights, bias, explainer.is_done)
-            Z = Z[data.rows] if self.soft else Z
+            if self.soft and len(data.rows) < n:
+                Z = select_inputs(design.Z, data.rows, inputs)
             number = len(tree.nodes)
             if data.parent >= 0:
                 setattr(tree.nodes[data.parent], data.side, number)
             tree.nodes.append(node)
             # Predict: the outputs of a node hold on its level and, until a lower node has its own,
             # on the levels below.
-            outputs = Z @ node.weights + node.bias
+            (kept,) = np.nonzero(data.rows % step == 0)
+            outputs = Z[kept] @ node.weights + node.bias
             for level_outputs in tree.outputs[data.level :]:
-                level_outputs[data.rows] = outputs
+                level_outputs[data.rows[kept] // step] = outputs
             if data.level + 1 < self.max_depth:
                 waiting += self._split(data, node, Z, purchases.features, number)
         return tree
@@ -266,7 +287,7 @@ class TreeGrower:
         return buyer
 
     def _split(
-        self, data: _NodeData, node: Node, Z: Floats, paid: NDArray[np.uint8], number: int
+        self, data: _NodeData, node: Node, Z: Inputs, paid: NDArray[np.uint8], number: int
     ) -> list[_NodeData]:
         """Set route and threshold of a node; return the data of its children, the left one last.
 
@@ -306,7 +327,7 @@ class TreeGrower:
         design = self.design
         if self.soft:
             weight = design.weights if data.weight is None else data.weight
-            values = node.routing_values(design.Z.take(node.inputs, axis=1))
+            values = node.routing_values(select_inputs(design.Z, None, node.inputs))
             center = np.average(values, weights=weight)
             deviation = np.sqrt(np.average(np.square(values - center), weights=weight))
             upper = weight * expit((values - node.threshold) / (SIGMOID_WIDTH * deviation))

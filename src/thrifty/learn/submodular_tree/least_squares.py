@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
+from thrifty.learn.submodular_tree.inputs import Inputs
+
 __all__ = ["least_squares"]
 
 Floats = NDArray[np.float64]
@@ -28,7 +30,7 @@ RANK_TOL = 1e-10
 
 
 def least_squares(
-    Z: Floats, Y: Floats, weight: Floats | None = None, products: Floats | None = None
+    Z: Inputs, Y: Floats, weight: Floats | None = None, products: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Return coefficients (k, t) and intercepts (t,) of the columns of Z for the targets Y.
 
@@ -66,7 +68,7 @@ def least_squares(
     return solution[1:], solution[0]
 
 
-def _by_cholesky(Z: Floats, Y: Floats, weight: Floats | None, products: Floats) -> Floats | None:
+def _by_cholesky(Z: Inputs, Y: Floats, weight: Floats | None, products: Floats) -> Floats | None:
     """Return the intercepts, then the coefficients; None if the columns are nearly dependent."""
     squares = products.diagonal()
     if not np.all(squares > 0.0):
@@ -91,7 +93,7 @@ def _by_cholesky(Z: Floats, Y: Floats, weight: Floats | None, products: Floats) 
     return np.asarray(inverse @ cho_solve(cho_factor(orthogonal_products), cross))
 
 
-def _blocks(Z: Floats, Y: Floats, weight: Floats | None) -> Iterator[tuple[Floats, Floats]]:
+def _blocks(Z: Inputs, Y: Floats, weight: Floats | None) -> Iterator[tuple[Floats, Floats]]:
     """Yield rows with a one in front, and their targets, both times the root of the weight."""
     for first in range(0, len(Z), ROWS_PER_BLOCK):
         rows = slice(first, first + ROWS_PER_BLOCK)

@@ -1,0 +1,146 @@
+"""Dask DataFrames: read as the same table in memory, and refused with the partition's number."""
+
+from __future__ import annotations
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+from thrifty import (
+    DataError,
+    GreedyMiserClassifier,
+    GreedyMiserRanker,
+    GreedyMiserRegressor,
+    LadderClassifier,
+)
+from thrifty.learn.binned import Binned
+from thrifty.learn.cluster import training_set as module
+from thrifty.learn.cluster.training_set import ClusterTrainingSet, is_dask
+from thrifty.learn.dataset import TrainingSet
+
+N = 400
+RNG = np.random.default_rng(0)
+X = pd.DataFrame(RNG.normal(size=(N, 2)), columns=["b", "a"])
+X["s"] = RNG.choice(["x", "y", "zz"], N)
+X["level"] = pd.Categorical(RNG.choice(["low", "high"], N), ["low", "high"])
+X.loc[::7, "b"] = np.nan
+PRICES = {"a": 2.0, "b": 1.0, "s": 3.0, "level": 0.0}
+Y = pd.Series(np.where(X["a"] > 0.3, "ill", "well"), name="y")
+
+
+def frame_of(rows: pd.DataFrame, partitions: int = 3) -> dd.DataFrame:
+    return dd.from_pandas(rows, npartitions=partitions, sort=False)
+
+
+def test_dask_is_recognized_without_being_imported(modules_after):
+    assert is_dask(frame_of(X)) and not is_dask(X) and not is_dask([1])
+    code = "import thrifty, pandas as pd; X = pd.DataFrame({'a': range(50)});" \
+        "thrifty.GreedyMiserClassifier(n_estimators=1).fit(X, X['a'] > 9)"  # fmt: skip
+    assert not {"dask", "distributed"} & modules_after("-c", code)
+
+
+def test_it_is_the_training_set_of_the_same_rows(dask_client, monkeypatch):
+    monkeypatch.setattr(module, "SAMPLE", 300)
+    monkeypatch.setattr("thrifty.learn.binned.SAMPLE", 300)
+    frame = frame_of(X.assign(y=Y), 4)
+    found = ClusterTrainingSet.read_frame(
+        "classification", frame.drop(columns="y"), frame["y"], PRICES, np.random.RandomState(3)
+    )
+    expected = TrainingSet.read("classification", X, Y, PRICES)
+    assert len(found) == N and found.schema == expected.schema
+    assert found.classes.tolist() == expected.classes.tolist()
+    assert found.class_counts.tolist() == np.bincount(expected.y).tolist()
+    assert found.value_ranges() == expected.value_ranges()
+    np.testing.assert_array_equal(found.prices.own, expected.prices.own)
+    np.testing.assert_array_equal(found.X, expected.X)
+    parts = dask_client.gather(dask_client.compute(found.tasks))
+    whole = Binned.of(expected.X, expected.categorical, np.random.RandomState(3))
+    np.testing.assert_array_equal(np.concatenate([bins for bins, _ in parts], 1), whole.bins)
+    np.testing.assert_array_equal(np.concatenate([target for _, target in parts]), expected.y)
+    assert all(map(np.array_equal, found.binned.edges, whole.edges))
+
+
+def test_an_empty_partition_has_no_rows(dask_client):
+    frame = dd.concat([frame_of(X[:0].assign(y=Y[:0]), 1), frame_of(X.assign(y=Y), 2)])
+    found = ClusterTrainingSet.read_frame(
+        "classification", frame.drop(columns="y"), frame["y"], None, np.random.RandomState(0)
+    )
+    assert len(found) == N and len(found.tasks) == 2
+
+
+BROKEN = {
+    "target": (X.assign(y=Y.where(Y.index != 399)), "partition 2: target 'y' has no value in row"),
+    "value": (X.assign(b=X["b"].where(X.index != 0, np.inf), y=Y), "partition 0: .*'b' .*inf"),
+    "objects": (X.assign(c=pd.Series(range(N), dtype=object), y=Y), "'c' holds numbers as objects"),
+    "classes": (X.assign(y="ill"), "only one class"),
+    "rows": (X[:1].assign(y=Y[:1]), "1 rows; give at least 2"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_wrong_is_named(case, dask_client):
+    rows, message = BROKEN[case]
+    with dask.config.set({"dataframe.convert-string": case != "objects"}):
+        frame = frame_of(rows)
+    with pytest.raises(DataError, match=message):
+        GreedyMiserClassifier().fit(frame.drop(columns="y"), frame["y"])
+
+
+def test_all_broken_partitions_are_listed_up_to_ten(dask_client):
+    frame = frame_of(X.assign(y=Y.where(Y.index % 10 != 0)), 12)
+    with pytest.raises(DataError, match=r"(?s)partition 0: .*partition 9: .*and 2 more"):
+        GreedyMiserClassifier().fit(frame.drop(columns="y"), frame["y"])
+
+
+def test_a_partition_that_cannot_be_read_is_named(dask_client):
+    def read(number: int) -> pd.DataFrame:
+        if number == 2:
+            raise OSError("broken disk")
+        return X.assign(y=Y)
+
+    frame = dd.from_map(read, range(3), meta=X[:0].assign(y=Y[:0]))
+    with pytest.raises(DataError, match="partition 2 cannot be read: broken disk"):
+        GreedyMiserClassifier().fit(frame.drop(columns="y"), frame["y"])
+
+
+def test_what_a_cluster_cannot_do_is_refused_before_anything_is_read(dask_client):
+    frame, y = frame_of(X), frame_of(X.assign(y=Y))["y"]
+    numbered = dd.from_pandas(X.rename(columns={"a": 5}), npartitions=3)
+    weights, classes = np.ones(N), frame_of(X.assign(y=Y), 2)["y"]
+    for model, arguments, message in [
+        (LadderClassifier(), (frame, y), "LadderClassifier needs its rows in memory"),
+        (GreedyMiserRanker(), (frame, y), "GreedyMiserRanker needs its rows in memory"),
+        (GreedyMiserClassifier(), (frame, y, weights), "without weights"),
+        (GreedyMiserClassifier(), (frame, Y), "target: give a Dask Series"),
+        (GreedyMiserClassifier(), (y, y), "Series; give a Dask DataFrame"),
+        (GreedyMiserClassifier(), (frame, classes), "target: 2 partitions, but 3 of the table"),
+        (GreedyMiserClassifier(), (numbered, y), "column name 5 is not text"),
+        (GreedyMiserClassifier(charge="example"), (frame, y), "with charge='model'"),
+        (
+            GreedyMiserClassifier(class_weight="balanced"),
+            (frame, y),
+            "class_weight: .*without weights",
+        ),
+    ]:
+        with pytest.raises(DataError, match=message):
+            model.fit(*arguments)
+    with pytest.raises(DataError, match="path: needs its rows in memory"):
+        GreedyMiserClassifier().path(frame, y, validation=(X, Y))
+
+
+def test_a_target_of_another_length_is_refused(dask_client):
+    frame, y = frame_of(X, 2), frame_of(X[:390].assign(y=Y[:390]), 2)["y"]
+    with pytest.raises(DataError, match="values for the .* rows of a partition"):
+        GreedyMiserClassifier().fit(frame, y)
+
+
+def test_without_a_cluster_there_is_an_error(monkeypatch):
+    def get_client() -> None:
+        raise ValueError("No global client found")
+
+    monkeypatch.setattr("distributed.get_client", get_client)
+    frame = frame_of(X.assign(y=1.0))
+    with pytest.raises(DataError, match="start one, such as by dask.distributed.Client"):
+        GreedyMiserRegressor().fit(frame[["a"]], frame["y"])
