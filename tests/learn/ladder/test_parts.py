@@ -102,7 +102,7 @@ def test_boosted_scores_are_those_of_models_without_the_row(task, make, read_row
     forests = []
     for division, binned in zip(rows.crossfit.divisions, rows.bins_to_fit, strict=True):
         # The same seed gives the same model; what is drawn per tree matters on wide tables only.
-        forest, _ = FEW.fit(binned, loss_on(rows, division.fit), rows, ALL, seed=0)
+        forest, _ = FEW.fit(binned, loss_on(rows, division.fit), rows.prices, ALL, seed=0)
         unseen = forest.score(rows.X[division.unseen])
         np.testing.assert_allclose(part.scores[division.unseen], unseen, rtol=1e-12)
         forests.append(forest)
@@ -116,7 +116,7 @@ def test_on_many_rows_the_boosted_model_is_fitted_on_all_of_them(read_rows, monk
     rows = read_rows("regression", *make_sum(200))
     part = fit_boosted(rows, ALL, FEW, random())
     every = np.arange(200)
-    forest, _ = FEW.fit(rows.binned, loss_on(rows, every), rows, ALL, seed=0)
+    forest, _ = FEW.fit(rows.binned, loss_on(rows, every), rows.prices, ALL, seed=0)
     np.testing.assert_array_equal(part.model.score(rows.X), forest.score(rows.X))
     np.testing.assert_array_equal(part.scores, few.scores)
 
@@ -148,12 +148,12 @@ def test_each_tree_of_a_wide_table_reads_features_drawn_by_the_seed(read_rows, m
     monkeypatch.setattr(parts_module, "FEATURES_PER_TREE", 2)
     rows = read_rows("regression", *make_sum())
     binned, loss = rows.bins_to_fit[0], loss_on(rows, rows.crossfit.divisions[0].fit)
-    first, again, other = (FEW.fit(binned, loss, rows, ALL, seed)[0] for seed in (0, 0, 1))
+    first, again, other = (FEW.fit(binned, loss, rows.prices, ALL, seed)[0] for seed in (0, 0, 1))
     np.testing.assert_array_equal(first.nodes, again.nodes)
     assert not np.array_equal(first.nodes, other.nodes)
     assert first.support.sum() > 2
     for seed in range(5):
-        tree, gain = replace(FEW, rounds=1).fit(binned, loss, rows, ALL, seed)
+        tree, gain = replace(FEW, rounds=1).fit(binned, loss, rows.prices, ALL, seed)
         assert 0 < tree.support.sum() <= 2
         np.testing.assert_array_equal(gain > 0, tree.support)
 
