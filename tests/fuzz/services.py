@@ -238,6 +238,7 @@ APP = create_app(
 PAGES = create_app(
     LOCAL, settings=SETTINGS, runtime=Runtime(LOCAL, [], Ledger.temporary(), asked=NAMES)
 )
+ANSWERS = urlencode({f"f{j}": "1" for j in range(len(NAMES))}).encode()
 NEW_CASE = {
     "path": "/cases",
     "headers": {"accept": "text/html", "content-type": "application/x-www-form-urlencoded"},
@@ -251,7 +252,7 @@ def read_request(path: Path) -> str:
 
 
 def read_page(path: Path) -> str:
-    """Send a form, or ask for a page, of a case that is new; the case must be whole afterwards."""
+    """Send a form, or ask for a page, of a case with one answer; it must be whole afterwards."""
     head, body = read_head(path)
     try:
         fields = json.loads(body)
@@ -260,6 +261,7 @@ def read_page(path: Path) -> str:
     except (ValueError, RecursionError):
         pass
     where, _ = send(PAGES, NEW_CASE, b"")
+    send(PAGES, {**NEW_CASE, "path": f"{where}/know"}, ANSWERS)
     target = head.get("path")
     if isinstance(target, str):
         head = {**head, "path": target.replace("/cases/{case}", where)}

@@ -255,6 +255,14 @@ def test_small_tables_grow_all_trees_on_plain_bags(read_rows):
     assert ForestSettings.suited_to(rows, 4, n_trees=30) == ForestSettings(30)
 
 
+def test_boosting_is_sparing_with_very_many_columns(read_rows, monkeypatch):
+    X, y = make_classes()
+    rows = read_rows("regression", X, y.astype(float))
+    assert not rows.is_wide and BoostedTrees.suited_to(rows).rounds == 80
+    monkeypatch.setattr(rows_module, "MANY_COLUMNS", 3)
+    assert rows.is_wide and BoostedTrees.suited_to(rows).rounds == 40
+
+
 def test_trees_for_values_try_a_part_of_very_many_features(read_rows):
     X, y = make_classes()
     rows = read_rows("regression", X, y.astype(float))

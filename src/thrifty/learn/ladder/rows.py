@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 MANY_BINS_FROM, FEW_BINS = 2500, 64
 # From so many rows on, the average of models of single folds is no better than one on all rows.
 REFIT_FROM = 1000
-# Cells of the table, times classes, from which boosting takes most of the time.
-MANY_CELLS = 5_000_000
+# Cells of the table, times classes, or columns, from which boosting takes most of the time.
+MANY_CELLS, MANY_COLUMNS = 5_000_000, 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +172,8 @@ class LadderRows:
     @property
     def is_wide(self) -> bool:
         """Whether there are so many columns and classes that boosting has to be sparing."""
-        return bool(self.n_train * self.X.shape[1] * max(self.n_classes, 1) > MANY_CELLS)
+        cells = self.n_train * self.X.shape[1] * max(self.n_classes, 1)
+        return bool(cells > MANY_CELLS or self.X.shape[1] > MANY_COLUMNS)
 
     def weight_of(self, rows: NDArray[np.intp]) -> Floats | None:
         """Return the weights of some rows, if there are any."""
