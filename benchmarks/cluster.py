@@ -89,19 +89,21 @@ def main():
     runs, figures = list(product(WORKERS, COLUMNS)), []
     for workers in WORKERS:
         with Client(
-            n_workers=workers, threads_per_worker=1, dashboard_address=":0",
-            silence_logs=logging.ERROR,
+            n_workers=workers, threads_per_worker=1, direct_to_workers=True,
+            dashboard_address=":0", silence_logs=logging.CRITICAL,
         ) as client:  # fmt: skip
             figures += [measure(client, columns) for columns in COLUMNS]
     figures = np.array(figures)
     shape = np.array(runs, dtype=float)
     share = ROWS / shape[:, 0]
-    # A worker: its rows times columns, and its rows. The head: workers times columns, and workers.
-    per_row, *_ = np.linalg.lstsq(np.stack([share * shape[:, 1], share], 1), figures[:, 0])
+    # A worker: its rows times columns, its rows, its messages. The head: workers times columns, and
+    # workers.
+    terms = np.stack([share * shape[:, 1], share, np.ones(len(runs))], 1)
+    per_row, *_ = np.linalg.lstsq(terms, figures[:, 0])
     per_part, *_ = np.linalg.lstsq(np.stack([shape.prod(1), shape[:, 0]], 1), figures[:, 1])
 
     def predict(rows, columns, workers):
-        worker = rows / workers * (per_row[0] * columns + per_row[1])
+        worker = rows / workers * (per_row[0] * columns + per_row[1]) + per_row[2]
         head = workers * (per_part[0] * columns + per_part[1])
         return worker, head, workers * HISTOGRAMS * columns * BYTES
 
