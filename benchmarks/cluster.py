@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 from _harness import report
 
-ROWS, PARTITIONS = 2_000_000, 8
+ROWS, PARTITIONS = 1_000_000, 8
 WORKERS, COLUMNS = (1, 2, 4), (10, 50)
-FEW, MORE = 5, 35
+FEW, MORE = 3, 23
 # What the model is asked for: rows, columns, workers; bytes a second, and seconds a message.
 LARGE, BANDWIDTH, LATENCY = (1_000_000_000, 500, 100), 1.25e9, 0.001
 # Messages of a tree of depth 4 for each worker, and histograms among their answers.
@@ -36,48 +36,43 @@ def rows_of(number, width):
     return frame.assign(y=X[:, 0] + X[:, 1] * X[:, 2] + X[:, 3:10].sum(axis=1) > 0)
 
 
-def measure(workers, columns):
+def measure(client, columns):
     """Return CPU seconds of a worker and of the head, seconds, messages and bytes of a tree."""
     import dask.dataframe as dd
-    from distributed import Client, wait
+    from distributed import wait
 
     from thrifty import GreedyMiserClassifier
     from thrifty.learn.cluster.parts import Parts
 
-    counted = []
-    call = Parts.call
+    frame = dd.from_map(rows_of, range(PARTITIONS), width=columns, meta=rows_of(0, columns)[:0])
+    frame = frame.persist()
+    wait(frame)
+    call, answered = Parts.call, []
 
     def counting(self, name, *arguments):
         answers = call(self, name, *arguments)
-        counted.append(size_of(answers))
+        answered.append((len(answers), size_of(answers)))
         return answers
+
+    def used(trees):
+        answered.clear()
+        model = GreedyMiserClassifier(n_estimators=trees, random_state=0)
+        before = client.run(time.process_time)
+        head, began = time.process_time(), time.perf_counter()
+        model.fit(frame.drop(columns="y"), frame["y"])
+        own = time.process_time() - head, time.perf_counter() - began
+        after = client.run(time.process_time)
+        busy = max(after[name] - before[name] for name in before)
+        return np.array([busy, *own, *np.sum(answered, axis=0)])
 
     Parts.call = counting
     try:
-        with Client(
-            n_workers=workers, threads_per_worker=1, dashboard_address=":0",
-            silence_logs=logging.ERROR,
-        ) as client:  # fmt: skip
-            frame = dd.from_map(
-                rows_of, range(PARTITIONS), width=columns, meta=rows_of(0, columns)[:0]
-            ).persist()
-            wait(frame)
-
-            def used(trees):
-                counted.clear()
-                model = GreedyMiserClassifier(n_estimators=trees, random_state=0)
-                before = client.run(time.process_time)
-                head, began = time.process_time(), time.perf_counter()
-                model.fit(frame.drop(columns="y"), frame["y"])
-                own = time.process_time() - head, time.perf_counter() - began
-                after = client.run(time.process_time)
-                busy = max(after[name] - before[name] for name in before)
-                return np.array([busy, *own, len(counted) * workers, sum(counted)])
-
-            used(FEW)
-            return (used(MORE) - used(FEW)) / (MORE - FEW)
+        used(1)
+        found = (used(MORE) - used(FEW)) / (MORE - FEW)
     finally:
         Parts.call = call
+    print(len(client.nthreads()), columns, found, f"load {os.getloadavg()[0]:.1f}", flush=True)
+    return found
 
 
 def size_of(answer):
@@ -89,16 +84,26 @@ def size_of(answer):
 
 def main():
     """Measure, fit the constants, compare, and ask for a table that no machine here could hold."""
-    runs = list(product(WORKERS, COLUMNS))
-    figures = np.array([measure(workers, columns) for workers, columns in runs])
+    from distributed import Client
+
+    runs, figures = list(product(WORKERS, COLUMNS)), []
+    for workers in WORKERS:
+        with Client(
+            n_workers=workers, threads_per_worker=1, direct_to_workers=True,
+            dashboard_address=":0", silence_logs=logging.CRITICAL,
+        ) as client:  # fmt: skip
+            figures += [measure(client, columns) for columns in COLUMNS]
+    figures = np.array(figures)
     shape = np.array(runs, dtype=float)
     share = ROWS / shape[:, 0]
-    # A worker: its rows times columns, and its rows. The head: workers times columns, and workers.
-    per_row, *_ = np.linalg.lstsq(np.stack([share * shape[:, 1], share], 1), figures[:, 0])
+    # A worker: its rows times columns, its rows, its messages. The head: workers times columns, and
+    # workers.
+    terms = np.stack([share * shape[:, 1], share, np.ones(len(runs))], 1)
+    per_row, *_ = np.linalg.lstsq(terms, figures[:, 0])
     per_part, *_ = np.linalg.lstsq(np.stack([shape.prod(1), shape[:, 0]], 1), figures[:, 1])
 
     def predict(rows, columns, workers):
-        worker = rows / workers * (per_row[0] * columns + per_row[1])
+        worker = rows / workers * (per_row[0] * columns + per_row[1]) + per_row[2]
         head = workers * (per_part[0] * columns + per_part[1])
         return worker, head, workers * HISTOGRAMS * columns * BYTES
 

@@ -91,56 +91,41 @@ class ClusterTrainingSet(TrainingSet):
         """
         client, partitions, columns = _open_frame(frame, y)
 
-        def run(function: Callable[..., Any], *each: Sequence[Any]) -> list[Any]:
-            """Run a function on every partition, with further arguments for each."""
-            futures = client.compute(_tasks(partitions, function, *each))
+        def run(function: Callable[..., Any], about: Any, *each: Sequence[Any]) -> list[Any]:
+            """Run a function on every partition, with further arguments for all and for each."""
+            futures = client.compute(_tasks(partitions, function, about, *each))
             finish_tasks(client, futures)
             return list(client.gather(futures))
 
         numbers = range(len(partitions))
-        n = len(partitions)
-        found = run(summarize, numbers, [task] * n, [columns] * n)
+        found = run(summarize, (task, columns), numbers)
         n_rows = [rows for rows, _, _ in found]
         total = sum(n_rows)
         if total < 2:
             raise DataError(f"table: {total} rows; give at least 2 rows")
-        contents, counts = _merge(task, columns, found)
+        contents, classes, class_counts = _merge(task, columns, found)
         schema = contents.schema()
         _check_text(schema, columns)
         bound = bind_prices(prices, schema)
-        classes, class_counts = None, None
-        if task == "classification":
-            labels = [*contents.labels]
-            order, classes = read_target(task, np.array(labels), len(labels))
-            class_counts = np.zeros(len(labels), np.int64)
-            class_counts[order] = counts
         # By the number of the row in the whole table: the sample of the same table in memory.
-        sample = (
-            np.arange(total)
-            if total <= SAMPLE
-            else np.sort(random.choice(total, SAMPLE, replace=False))
-        )
+        sample = np.arange(total)
+        if total > SAMPLE:
+            sample = np.sort(random.choice(total, SAMPLE, replace=False))
         shown = np.arange(0, total, -(-total // MAX_KEPT))
-        ends = np.cumsum(n_rows)
-        parts = [
-            [rows[np.searchsorted(rows, end - m) : np.searchsorted(rows, end)] - (end - m)
-             for m, end in zip(n_rows, ends, strict=True)]
-            for rows in (sample, shown)
-        ]  # fmt: skip
-        taken = run(take_rows, *parts, [schema] * n)
+        taken = run(take_rows, schema, _by_partition(sample, n_rows), _by_partition(shown, n_rows))
         values = np.concatenate([rows for rows, _ in taken])
         categorical = np.array([column.categories is not None for column in schema.columns])
         edges = [
             np.empty(0) if categorical[j] else find_edges(np.ascontiguousarray(values[:, j]))
             for j in range(len(schema))
         ]
+        tasks = _tasks(partitions, bin_rows, (task, columns, schema, edges, classes), numbers)
         none = np.empty((0, len(schema), 1), np.uint8)
-        tasks = _tasks(partitions, bin_rows, numbers, [(task, columns, schema, edges, classes)] * n)
-        tasks = [one for one, rows in zip(tasks, n_rows, strict=True) if rows]
-        n_rows = [rows for rows in n_rows if rows]
         return cls(
             task, None, schema, bound, np.concatenate([rows for _, rows in taken]), np.empty(0),
-            None, classes, client=client, tasks=tasks, n_rows=n_rows, class_counts=class_counts,
+            None, classes, client=client, class_counts=class_counts,
+            tasks=[one for one, rows in zip(tasks, n_rows, strict=True) if rows],
+            n_rows=[rows for rows in n_rows if rows],
             binned=BinnedParts(none, edges, categorical, total), ranges=contents.ranges(schema),
         )  # fmt: skip
 
@@ -197,18 +182,22 @@ def _join(frame: Any, y: Any, name: str) -> Any:
     return frame.assign(**{name: y.to_numpy()})
 
 
-def _tasks(partitions: list[Any], function: Callable[..., Any], *each: Sequence[Any]) -> list[Any]:
-    """Return a task for each partition, with further arguments."""
+def _tasks(
+    partitions: list[Any], function: Callable[..., Any], about: Any, *each: Sequence[Any]
+) -> list[Any]:
+    """Return a task for each partition, with further arguments for all of them and for each."""
     from dask.delayed import delayed
 
     call = delayed(function, pure=False)
-    return [call(part, *rest) for part, *rest in zip(partitions, *each, strict=True)]
+    shared = delayed(about, pure=False, traverse=False)  # a task of its own: sent once
+    return [call(part, shared, *rest) for part, *rest in zip(partitions, *each, strict=True)]
 
 
 def summarize(
-    frame: Any, number: int, task: str, columns: FrameColumns
+    frame: Any, about: tuple[str, FrameColumns], number: int
 ) -> tuple[int, Contents, NDArray[np.int64]]:
     """Return the number of rows of a partition, its contents, and how many rows each label has."""
+    task, columns = about
     contents = Contents(task, columns, 0)
     contents.add(_batch(frame, number), np.empty(0, np.intp), 0)
     counts = np.zeros(0, np.int64)
@@ -220,15 +209,37 @@ def summarize(
 
 def _merge(
     task: str, columns: FrameColumns, found: Sequence[tuple[int, Contents, NDArray[np.int64]]]
-) -> tuple[Contents, NDArray[np.int64]]:
-    """Return the contents of all partitions, and how many rows each label has."""
+) -> tuple[Contents, NDArray[Any] | None, NDArray[np.int64] | None]:
+    """Return the contents of all partitions, the classes, and how many rows each class has."""
     contents = Contents(task, columns, 0)
     for _, other, _ in found:
         contents.merge(other)
-    counts = np.zeros(len(contents.labels), np.int64)
+    if task != "classification":
+        return contents, None, None
+    place, classes = read_target(task, np.array([*contents.labels]), len(contents.labels))
+    code = dict(zip(contents.labels, place, strict=True))
+    counts = np.zeros(len(code), np.int64)
     for _, other, own in found:
-        counts[[contents.labels[label] for label in other.labels]] += own
-    return contents, counts
+        counts[[code[label] for label in other.labels]] += own
+    return contents, classes, counts
+
+
+def _by_partition(rows: NDArray[np.intp], n_rows: Sequence[int]) -> list[NDArray[np.intp]]:
+    """Return the rows of each partition, numbered within it, of rows of the whole table in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.learn.cluster.training_set import _by_partition
+    >>> _by_partition(np.array([0, 3, 4]), [3, 2])
+    [array([0]), array([0, 1])]
+    """
+    ends = np.cumsum(n_rows)
+    starts = ends - n_rows
+    return [
+        rows[np.searchsorted(rows, start) : np.searchsorted(rows, end)] - start
+        for start, end in zip(starts, ends, strict=True)
+    ]
 
 
 def _check_text(schema: Schema, columns: FrameColumns) -> None:
@@ -242,7 +253,7 @@ def _check_text(schema: Schema, columns: FrameColumns) -> None:
 
 
 def take_rows(
-    frame: Any, sample: NDArray[np.intp], shown: NDArray[np.intp], schema: Schema
+    frame: Any, schema: Schema, sample: NDArray[np.intp], shown: NDArray[np.intp]
 ) -> tuple[Floats, Floats]:
     """Return some rows of a partition, encoded: to place the bins by, and to keep."""
     names = [str(name) for name in schema.names]
@@ -253,7 +264,7 @@ def take_rows(
     return values, schema.encode(frame[names].iloc[shown]) if len(shown) else values[:0]
 
 
-def bin_rows(frame: Any, number: int, about: tuple[Any, ...]) -> tuple[NDArray[np.uint8], Any]:
+def bin_rows(frame: Any, about: tuple[Any, ...], number: int) -> tuple[NDArray[np.uint8], Any]:
     """Return the bins (d, m) of the rows of a partition, and their class codes or numbers."""
     task, columns, schema, edges, classes = about
     contents = Contents(task, columns, 0)
