@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         CostTreeClassifier,
         CostTreeRegressor,
     )
+    from thrifty.learn.cost_tree.ranker import CostTreeRanker
     from thrifty.learn.pipeline import Pipeline
     from thrifty.learn.short_circuit import short_circuit
     from thrifty.learn.submodular_tree.estimators import (
@@ -105,6 +106,7 @@ __all__ = [
     "CompressedSVC",
     "CostCascadeClassifier",
     "CostTreeClassifier",
+    "CostTreeRanker",
     "CostTreeRegressor",
     "Curve",
     "CurveDisplay",
@@ -174,6 +176,7 @@ _HOMES = {
     "CompressedSVC": "thrifty.learn",
     "CostCascadeClassifier": "thrifty.learn.cost_tree.estimators",
     "CostTreeClassifier": "thrifty.learn.cost_tree.estimators",
+    "CostTreeRanker": "thrifty.learn.cost_tree.ranker",
     "CostTreeRegressor": "thrifty.learn.cost_tree.estimators",
     "Curve": "thrifty.frontier",
     "CurveDisplay": "thrifty.report.displays",

@@ -40,6 +40,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"max_depth": 1, "max_sweeps": 1},
         {"max_depth": 1, "max_sweeps": 1, "penalty": 0.002, "base": "boosted", "loss": "squared"},
     ],
+    "CostTreeRanker": [{"max_depth": 1, "max_sweeps": 1, "penalty": 0.003}],
     "CostTreeRegressor": [{"max_depth": 1, "max_sweeps": 1, "penalty": 0.003}],
     "GatedClassifier": [
         {"family": thrifty.BoostedFamily(**TREES), "alternations": 2, **GATED},
@@ -97,6 +98,7 @@ SLOW_LAWS: dict[str, tuple[str, ...]] = {
     "BudgetClassifier": ("sklearn", "threads"),
     "CostCascadeClassifier": ("sklearn", "penalty", "path"),
     "CostTreeClassifier": ("sklearn",),
+    "CostTreeRanker": ("sklearn", "penalty"),
     "CostTreeRegressor": ("sklearn", "penalty"),
     "MarginNeighborsClassifier": ("threads",),
 }

@@ -36,6 +36,7 @@ from thrifty.learn.cost_tree.estimators import (
     CostTreeClassifier,
     CostTreeRegressor,
 )
+from thrifty.learn.cost_tree.ranker import CostTreeRanker
 from thrifty.learn.edge_cloud.classifier import EdgeCloudClassifier
 from thrifty.learn.gates.boosted import BoostedFamily
 from thrifty.learn.gates.call import Call
@@ -63,6 +64,7 @@ __all__ = [
     "CompressedSVC",
     "CostCascadeClassifier",
     "CostTreeClassifier",
+    "CostTreeRanker",
     "CostTreeRegressor",
     "EdgeCloudClassifier",
     "GatedClassifier",

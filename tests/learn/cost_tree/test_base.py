@@ -8,6 +8,7 @@ from rare_class import rare_positives
 
 from thrifty import CostCascadeClassifier, CostTreeClassifier, CostTreeRegressor, Prices
 from thrifty.errors import DataError
+from thrifty.learn.cost_tree.base import TREE_SHRINKAGES, UNTESTED_SHRINKAGE
 
 
 def test_branches_that_fit_noise_are_pruned_on_the_validation_set() -> None:
@@ -98,3 +99,20 @@ def test_class_weights_multiply_the_loss_but_not_the_cost() -> None:
     np.testing.assert_allclose(learner.objective.weight, 1.0 / 300)
     factor = learner.objective.loss_weight / learner.objective.weight
     np.testing.assert_allclose(factor, np.where(y, 4.0, 1.0))
+
+
+def test_the_l1_norm_on_boosted_trees_is_chosen_on_the_validation_set() -> None:
+    rng = np.random.default_rng(22)
+    X = rng.normal(size=(300, 3))
+    y = X[:, 0] + 2.0 * rng.normal(size=300) > 0  # mostly noise, which the trees know by heart
+    validation = (rng.normal(size=(300, 3)), rng.normal(size=300) > 0)
+    model = CostTreeClassifier(base="boosted", n_estimators=8, max_depth=0)
+    train = model._read_training(X, y)
+    (chosen,) = model._learners(train, model._read_validation(validation, train))
+    assert chosen.shrinkages == TREE_SHRINKAGES
+    found = {one.shrinkage for one in chosen.candidates([0.05, 0.0])}
+    assert found <= set(TREE_SHRINKAGES)
+    (untested,) = model._learners(train, None)
+    assert untested.shrinkages == (UNTESTED_SHRINKAGE,)
+    (given,) = model.set_params(shrinkage=0.5)._learners(train, None)
+    assert given.shrinkages == (0.5,)

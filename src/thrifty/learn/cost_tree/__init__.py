@@ -1,7 +1,7 @@
 """Cost-sensitive trees and cascades of linear models (Xu 2014, chapter 3: CSTC and CSCC).
 
-`CostTreeClassifier`, `CostTreeRegressor` and `CostCascadeClassifier` share `fit` and `path`, which
-are in `base`:
+`CostTreeClassifier`, `CostTreeRegressor`, `CostTreeRanker` and `CostCascadeClassifier` share `fit`
+and `path`, which are in `base`:
 
 1. Read the training set and make one `base.TreeTarget` per tree: one tree for a regression or for
    two classes, one per class, against the rest, for more.
@@ -17,8 +17,8 @@ are in `base`:
       (`leaf_fit`, sec. 3.4.4), and drop the inputs and the branches that do not pay by the exact
       objective (eq. 3.11, sec. 3.4.5), node by node (`harden`) and over whole subtrees
       (`elimination`).
-4. `fit.TreeLearner.best`: freeze the candidate that is best on the validation set at a penalty, as
-   a `thrifty.model.LinearTree`.
+4. `fit.TreeLearner.best`: freeze the candidate that is best on the validation set at a penalty, by
+   its loss or by a ranking criterion (`criteria`), as a `thrifty.model.LinearTree`.
 """
 
 from __future__ import annotations
@@ -28,5 +28,6 @@ from thrifty.learn.cost_tree.estimators import (
     CostTreeClassifier,
     CostTreeRegressor,
 )
+from thrifty.learn.cost_tree.ranker import CostTreeRanker
 
-__all__ = ["CostCascadeClassifier", "CostTreeClassifier", "CostTreeRegressor"]
+__all__ = ["CostCascadeClassifier", "CostTreeClassifier", "CostTreeRanker", "CostTreeRegressor"]

@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state, compute_sample_weight
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS, PricedClassifier, PricedEstimator
+from thrifty.learn.cost_tree.criteria import ranking_criterion
 from thrifty.learn.cost_tree.fit import TreeLearner
 from thrifty.learn.cost_tree.inputs import (
     ColumnInputs,
@@ -43,6 +44,11 @@ __all__ = ["CostLinear", "CostLinearClassifier", "TreeTarget"]
 
 Floats = NDArray[np.float64]
 
+# Weight of the l1 norm (rho) on columns, and those to choose from on boosted trees, which know the
+# training rows already; without a validation set it is the last but one.
+COLUMN_SHRINKAGE = 1e-4
+TREE_SHRINKAGES = (1e-4, 1e-3, 1e-2, 3e-2)
+UNTESTED_SHRINKAGE = 1e-2
 # Every node solves linear systems of the size of the inputs.
 MAX_INPUTS = 2000
 # Number of trees from which on their sweeps are shared out.
@@ -85,7 +91,7 @@ class CostLinear(PricedEstimator):
         "penalty": [Interval(Real, 0, None, closed="left")],
         "base": [StrOptions({"raw", "boosted"})],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "shrinkage": [Interval(Real, 0, None, closed="left")],
+        "shrinkage": [Interval(Real, 0, None, closed="left"), None],
         "max_sweeps": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -96,7 +102,9 @@ class CostLinear(PricedEstimator):
     penalty: float
     base: str
     n_estimators: int
-    shrinkage: float
+    shrinkage: float | None
+    # What candidates are judged by on the validation set.
+    criterion: str = "loss"
     max_sweeps: int
     random_state: Any
 
@@ -105,7 +113,7 @@ class CostLinear(PricedEstimator):
         X: Any,
         y: Any,
         sample_weight: Any = None,
-        validation: tuple[Any, Any] | None = None,
+        validation: tuple[Any, ...] | None = None,
     ) -> Self:
         """Learn from a table and its target.
 
@@ -117,11 +125,14 @@ class CostLinear(PricedEstimator):
             Labels or numbers.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
-        validation : (Xv, yv), optional
-            Validation set: a branch is pruned unless the tree is better with it on these rows. By
-            default the training rows decide.
+        validation : (Xv, yv) or (Xv, yv, qidv), optional
+            Validation set: the tree that is best on these rows is taken. By default the training
+            rows decide. A ranking criterion needs the queries of the rows.
         """
-        train = self._read_training(X, y, sample_weight)
+        return self._fit(self._read_training(X, y, sample_weight), validation)
+
+    def _fit(self, train: TrainingSet, validation: tuple[Any, ...] | None) -> Self:
+        """Learn the model at one penalty."""
         validation_set = None if validation is None else self._read_validation(validation, train)
         learners = self._learners(train, validation_set)
         model = self._join(
@@ -135,7 +146,7 @@ class CostLinear(PricedEstimator):
         X: Any,
         y: Any,
         *,
-        validation: tuple[Any, Any],
+        validation: tuple[Any, ...],
         sample_weight: Any = None,
         penalties: Sequence[float] | None = None,
     ) -> Iterator[Point]:
@@ -150,13 +161,22 @@ class CostLinear(PricedEstimator):
         ----------
         X, y, sample_weight
             As in `fit`.
-        validation : (Xv, yv)
-            Rows on which bill and quality are measured and branches are pruned.
+        validation : (Xv, yv) or (Xv, yv, qidv)
+            Rows on which bill and quality are measured and trees are judged.
         penalties : sequence of float, optional
             By default they fall from one too large for any single input to pay, for as long as a
             linear model buys more, and end at 0.
         """
         train = self._read_training(X, y, sample_weight)
+        return self._path(train, validation, penalties)
+
+    def _path(
+        self,
+        train: TrainingSet,
+        validation: tuple[Any, ...],
+        penalties: Sequence[float] | None,
+    ) -> Iterator[Point]:
+        """Return the points of a path, cheapest first."""
         validation_set = self._read_validation(validation, train)
         learners = self._learners(train, validation_set)
         if penalties is None:
@@ -174,7 +194,7 @@ class CostLinear(PricedEstimator):
             models.append(({"penalty": penalty}, model))
         if penalties is None and len(learners) == 1:
             for one in candidates[0]:
-                models.append(({"penalty": one.penalty}, learners[0].freeze(one.tree)))
+                models.append(({"penalty": one.penalty}, learners[0].freeze(one)))
         points = [
             Point.measure(self._predictor_of(model, train, knob), validation_set)
             for knob, model in models
@@ -205,6 +225,18 @@ class CostLinear(PricedEstimator):
             )
         learners = []
         targets = self._targets(train, validation)
+        shrinkages: tuple[float, ...] = (COLUMN_SHRINKAGE,)
+        if self.shrinkage is not None:
+            shrinkages = (self.shrinkage,)
+        elif self.base == "boosted":
+            shrinkages = (UNTESTED_SHRINKAGE,) if validation is None else TREE_SHRINKAGES
+        criterion = None
+        if validation is not None:
+            if self.criterion != "loss" and len(targets) > 1:
+                raise DataError(f"criterion: {self.criterion!r} needs a target of two classes")
+            query = validation.query if validation.clusters is None else validation.clusters
+            grades = np.asarray(validation.y, dtype=float)
+            criterion = ranking_criterion(self.criterion, grades, query)
         max_sweeps = self.max_sweeps
         if len(targets) > MANY_TREES and max_sweeps > 1:
             max_sweeps = max(1, max_sweeps * MANY_TREES // len(targets))
@@ -232,7 +264,7 @@ class CostLinear(PricedEstimator):
             learners.append(
                 TreeLearner(
                     inputs, on_train, on_validation, self._initial_trees(), max_sweeps,
-                    target.scale, target.constant,
+                    target.scale, target.constant, shrinkages, criterion,
                 )
             )  # fmt: skip
         return learners
@@ -250,7 +282,7 @@ class CostLinear(PricedEstimator):
         assert y is not None and balance is not None
         share = weight / weight.sum()
         return SoftObjective(
-            inputs.transform(X), y, share, share * balance, loss, inputs.terms, 0.0, self.shrinkage,
+            inputs.transform(X), y, share, share * balance, loss, inputs.terms, 0.0, 0.0,
             self.at_exit, 1.0 / float(weight.sum()),
         )  # fmt: skip
 
@@ -261,6 +293,7 @@ class CostLinearClassifier(PricedClassifier, CostLinear):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CostLinear._parameter_constraints,
         "loss": [StrOptions({"log_loss", "squared"})],
+        "criterion": [str],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 

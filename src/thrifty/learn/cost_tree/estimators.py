@@ -36,6 +36,22 @@ def trees_up_to(max_depth: int) -> list[Callable[[SoftObjective], SoftTree]]:
     return [*(partial(initial_tree, shape=shape) for shape in full), *deep]
 
 
+def scaled_target(train: TrainingSet, validation: ValidationSet | None) -> TreeTarget:
+    """Scale numbers to mean 0 and variance 1, for the squared error."""
+    mean = float(np.average(train.y, weights=train.weight))
+    deviation = float(np.sqrt(np.average(np.square(train.y - mean), weights=train.weight)))
+    factor = deviation if deviation > 0 else 1.0
+    return TreeTarget(
+        y=(train.y - mean) / factor,
+        balance=np.ones(len(train)),
+        validation_y=None if validation is None else (validation.y - mean) / factor,
+        validation_balance=None if validation is None else np.ones(len(validation)),
+        loss=HalfSquaredError("sum"),
+        scale=OutputScale(factor, mean),
+        constant=Forest.constant([mean], "sum", train.n_features),
+    )
+
+
 class CostTreeClassifier(CostLinearClassifier):
     """A tree of linear classifiers, trained as a whole with the cost of every path (CSTC).
 
@@ -61,12 +77,17 @@ class CostTreeClassifier(CostLinearClassifier):
         and pays for, the boosted trees that the nodes of its path use.
     n_estimators : int
         Number of boosted trees, for ``base="boosted"``.
-    shrinkage : float
-        Weight of the l1 norm (rho).
+    shrinkage : float, optional
+        Weight of the l1 norm (rho). By default 1e-4 on columns; on boosted trees, which know the
+        training rows already, a single linear model chooses among 1e-4, 1e-3, 0.01 and 0.03 on the
+        validation set, and it is 0.01 without one.
     max_sweeps : int
         Maximum number of sweeps over the nodes; at 0 the tree is only initialized. More than 30
         classes, which have a tree each, share the sweeps of 30 trees; a warning says how many each
         has.
+    criterion : {"loss", "ndcg@5", "precision@5"}
+        What trees are judged by on the validation set; the number may be another. The last two need
+        two classes, and ``validation=(Xv, yv, qidv)``.
     class_weight : dict, "balanced" or None
         Weights of the classes in the loss; costs are not weighted.
     random_state : int, RandomState or None
@@ -107,8 +128,9 @@ class CostTreeClassifier(CostLinearClassifier):
         loss: str = "log_loss",
         base: str = "raw",
         n_estimators: int = 100,
-        shrinkage: float = 1e-4,
+        shrinkage: float | None = None,
         max_sweeps: int = 10,
+        criterion: str = "loss",
         class_weight: dict[Any, float] | str | None = None,
         random_state: Any = None,
     ) -> None:
@@ -120,6 +142,7 @@ class CostTreeClassifier(CostLinearClassifier):
         self.n_estimators = n_estimators
         self.shrinkage = shrinkage
         self.max_sweeps = max_sweeps
+        self.criterion = criterion
         self.class_weight = class_weight
         self.random_state = random_state
 
@@ -144,8 +167,9 @@ class CostTreeRegressor(RegressorMixin, CostLinear):  # type: ignore[misc]
         Inputs of the linear models: the columns of the table, or boosted trees.
     n_estimators : int
         Number of boosted trees, for ``base="boosted"``.
-    shrinkage : float
-        Weight of the l1 norm (rho), with the target scaled to unit variance.
+    shrinkage : float, optional
+        Weight of the l1 norm (rho), with the target scaled to unit variance; by default as in
+        `CostTreeClassifier`.
     max_sweeps : int
         Maximum number of sweeps over the nodes; at 0 the tree is only initialized.
     random_state : int, RandomState or None
@@ -176,7 +200,7 @@ class CostTreeRegressor(RegressorMixin, CostLinear):  # type: ignore[misc]
         max_depth: int = 3,
         base: str = "raw",
         n_estimators: int = 100,
-        shrinkage: float = 1e-4,
+        shrinkage: float | None = None,
         max_sweeps: int = 10,
         random_state: Any = None,
     ) -> None:
@@ -193,21 +217,7 @@ class CostTreeRegressor(RegressorMixin, CostLinear):  # type: ignore[misc]
         return trees_up_to(self.max_depth)
 
     def _targets(self, train: TrainingSet, validation: ValidationSet | None) -> list[TreeTarget]:
-        """Scale the target to mean 0 and variance 1."""
-        mean = float(np.average(train.y, weights=train.weight))
-        variance = np.average(np.square(train.y - mean), weights=train.weight)
-        deviation = float(np.sqrt(variance))
-        factor = deviation if deviation > 0 else 1.0
-        target = TreeTarget(
-            y=(train.y - mean) / factor,
-            balance=np.ones(len(train)),
-            validation_y=None if validation is None else (validation.y - mean) / factor,
-            validation_balance=None if validation is None else np.ones(len(validation)),
-            loss=HalfSquaredError("sum"),
-            scale=OutputScale(factor, mean),
-            constant=Forest.constant([mean], "sum", train.n_features),
-        )
-        return [target]
+        return [scaled_target(train, validation)]
 
 
 class CostCascadeClassifier(CostLinearClassifier):
@@ -232,11 +242,16 @@ class CostCascadeClassifier(CostLinearClassifier):
         Inputs of the linear models: the columns of the table, or boosted trees.
     n_estimators : int
         Number of boosted trees, for ``base="boosted"``.
-    shrinkage : float
-        Weight of the l1 norm (rho).
+    shrinkage : float, optional
+        Weight of the l1 norm (rho). By default 1e-4 on columns; on boosted trees, which know the
+        training rows already, a single linear model chooses among 1e-4, 1e-3, 0.01 and 0.03 on the
+        validation set, and it is 0.01 without one.
     max_sweeps : int
         Maximum number of sweeps over the stages. More than 30 classes, which have a cascade each,
         share the sweeps of 30; a warning says how many each has.
+    criterion : {"loss", "ndcg@5", "precision@5"}
+        What cascades are judged by on the validation set; the number may be another. The last two
+        need two classes, and ``validation=(Xv, yv, qidv)``.
     class_weight : dict, "balanced" or None
         Weights of the classes in the loss (mu); costs are not weighted.
     random_state : int, RandomState or None
@@ -279,8 +294,9 @@ class CostCascadeClassifier(CostLinearClassifier):
         loss: str = "log_loss",
         base: str = "raw",
         n_estimators: int = 100,
-        shrinkage: float = 1e-4,
+        shrinkage: float | None = None,
         max_sweeps: int = 10,
+        criterion: str = "loss",
         class_weight: dict[Any, float] | str | None = None,
         random_state: Any = None,
     ) -> None:
@@ -292,6 +308,7 @@ class CostCascadeClassifier(CostLinearClassifier):
         self.n_estimators = n_estimators
         self.shrinkage = shrinkage
         self.max_sweeps = max_sweeps
+        self.criterion = criterion
         self.class_weight = class_weight
         self.random_state = random_state
 

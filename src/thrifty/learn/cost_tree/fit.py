@@ -13,12 +13,13 @@ one with the least exact objective is taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.learn.cost_tree.criteria import Criterion
 from thrifty.learn.cost_tree.elimination import Elimination
 from thrifty.learn.cost_tree.hard_tree import HardTree
 from thrifty.learn.cost_tree.harden import harden
@@ -71,12 +72,18 @@ MIN_PATH_SHARE = 1e-7
 
 
 class Candidate(NamedTuple):
-    """A hard tree with its mean loss and mean bill on the rows that judge it."""
+    """A hard tree with its mean loss and mean bill on the rows that judge it.
+
+    `penalty` and `shrinkage` are those of the soft tree that it comes from; `quality` is that of a
+    ranking criterion, if there is one.
+    """
 
     tree: HardTree
     loss: float
     bill: float
     penalty: float
+    shrinkage: float
+    quality: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +105,10 @@ class TreeLearner:
         Penalties are in units of the model's loss; the objective has the units of scaled outputs.
     constant : Frozen
         The model that buys nothing.
+    shrinkages : sequence of float
+        Weights of the l1 norm (rho) to choose from, by the single linear models.
+    criterion : callable or None
+        Judges the outputs for the validation set, larger is better; None for the loss.
     """
 
     inputs: Inputs
@@ -107,26 +118,48 @@ class TreeLearner:
     max_sweeps: int
     scale: OutputScale
     constant: Frozen
+    shrinkages: Sequence[float]
+    criterion: Criterion | None = None
 
     def candidates(self, penalties: Sequence[float]) -> list[Candidate]:
         """Return the hard trees that no other beats in both loss and bill, cheapest first.
 
         They come from soft trees of all depths that are learned for some penalties.
         """
-        judge = (self.on_validation or self.objective).at(1.0)
-        found = []
+        found: list[Candidate] = []
         if self.objective.Z.shape[1]:  # else no split of the table paid: there are no base trees
             scaled = [float(p) / self.scale.factor**2 for p in penalties if np.isfinite(p)]
-            for initial in self.initial_trees:
-                for penalty, soft in self._soft_trees(initial, scaled):
-                    for hard in self._harden(soft, penalty, scaled):
-                        loss, bill = hard.loss_and_cost(judge)
-                        found.append(Candidate(hard, loss, bill, penalty * self.scale.factor**2))
+            linear, *larger = self.initial_trees
+            by_shrinkage = {
+                rho: list(self._candidates_of([linear], rho, scaled)) for rho in self.shrinkages
+            }
+            best = min(by_shrinkage, key=lambda rho: _mean_objective(by_shrinkage[rho], scaled))
+            found = [one for some in by_shrinkage.values() for one in some]
+            found += self._candidates_of(larger, best, scaled)
+        if self.criterion is not None and found:
+            found = _judged_by_quality(found)
         frontier: list[Candidate] = []
         for candidate in sorted(found, key=lambda one: (one.bill, one.loss)):
             if not frontier or candidate.loss < frontier[-1].loss:
                 frontier.append(candidate)
         return frontier
+
+    def _candidates_of(
+        self,
+        initial_trees: Sequence[Callable[[SoftObjective], SoftTree]],
+        shrinkage: float,
+        penalties: Sequence[float],
+    ) -> Iterator[Candidate]:
+        """Yield the hard trees of some initial trees at one weight of the l1 norm."""
+        judge = (self.on_validation or self.objective).at(1.0)
+        learner = replace(self, objective=replace(self.objective, shrinkage=shrinkage))
+        for initial in initial_trees:
+            for penalty, soft in learner._soft_trees(initial, penalties):
+                for hard in learner._harden(soft, penalty, penalties):
+                    loss, bill = hard.loss_and_cost(judge)
+                    quality = self.criterion(hard.outputs(judge.Z)) if self.criterion else -loss
+                    unscaled = penalty * self.scale.factor**2
+                    yield Candidate(hard, loss, bill, unscaled, shrinkage, quality)
 
     def _soft_trees(
         self, initial: Callable[[SoftObjective], SoftTree], penalties: Sequence[float]
@@ -162,14 +195,14 @@ class TreeLearner:
         if not candidates or np.isinf(penalty):
             return self.constant
         scaled = penalty / self.scale.factor**2
-        return self.freeze(min(candidates, key=lambda one: one.loss + scaled * one.bill).tree)
+        return self.freeze(min(candidates, key=lambda one: one.loss + scaled * one.bill))
 
-    def freeze(self, tree: HardTree) -> Frozen:
-        """Fit the outputs of a tree to convergence, and freeze it."""
+    def freeze(self, candidate: Candidate) -> Frozen:
+        """Fit the outputs of a candidate to convergence, and freeze it."""
+        tree = candidate.tree.copy()
         if len(tree.shape) == 1 and not tree.uses.any():
             return self.constant
-        tree = tree.copy()
-        polish(self.objective, tree)
+        polish(replace(self.objective, shrinkage=candidate.shrinkage), tree)
         return self.inputs.freeze(tree, self.objective.loss.link, self.scale)
 
     def path_penalties(self) -> list[float]:
@@ -177,7 +210,7 @@ class TreeLearner:
 
         The last but one is the first at which a single linear model buys all that it buys for free.
         """
-        on, root = self.objective, TreeShape.full(0)
+        on, root = replace(self.objective, shrinkage=self.shrinkages[0]), TreeShape.full(0)
         prices = on.at(1.0)
         free = HardTree.of(initial_tree(on.at(0.0), root)).path_costs(prices)[0]
         largest = self.largest_penalty()
@@ -203,6 +236,23 @@ class TreeLearner:
         gain = 0.5 * np.square(gradient) / np.maximum(curvature, np.finfo(float).tiny)
         per_price = np.divide(gain, prices, out=np.zeros_like(gain), where=prices > 0)
         return float(per_price.max(initial=0.0)) * self.scale.factor**2
+
+
+def _mean_objective(candidates: Sequence[Candidate], penalties: Sequence[float]) -> float:
+    """Return the mean, over penalties, of the least exact objective of some candidates."""
+    least = [min(one.loss + penalty * one.bill for one in candidates) for penalty in penalties]
+    return float(np.mean(least)) if least else 0.0
+
+
+def _judged_by_quality(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Replace the loss of candidates by minus their quality, scaled to the range of the losses.
+
+    So a penalty has about the same effect by either.
+    """
+    losses, qualities = np.array([(one.loss, one.quality) for one in candidates]).T
+    ranges = np.ptp(losses), np.ptp(qualities)
+    factor = float(ranges[0] / ranges[1]) if ranges[1] > 0 else 0.0
+    return [one._replace(loss=-factor * one.quality) for one in candidates]
 
 
 def initial_tree(objective: SoftObjective, shape: TreeShape) -> SoftTree:

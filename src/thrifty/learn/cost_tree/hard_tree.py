@@ -104,6 +104,11 @@ class HardTree:
             losses[here] = objective.loss_weight[some] * objective.loss.value(f, objective.y[some])
         return losses
 
+    def outputs(self, Z: Floats) -> Floats:
+        """Return the output of each row where it exits, (n,)."""
+        nodes = self.exit_nodes(Z, np.arange(len(Z)), 0)
+        return np.asarray(np.einsum("ij,ij->i", Z, self.weights[nodes]) + self.bias[nodes])
+
     def loss_and_cost(self, objective: SoftObjective) -> tuple[float, float]:
         """Return the mean loss of the rows where they exit, and penalty times their mean bill."""
         rows = np.arange(len(objective.Z))
