@@ -51,6 +51,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"max_steps": 10},
         {"gates": "relaxed", "transmit_share": 0.9, "max_steps": 10},
     ],
+    "EdgeCloudRegressor": [{"gates": "projected", "transmit_share": 0.3, "max_steps": 5}],
     "GreedyMiserClassifier": [
         {},
         {"penalty": 0.002, "charge": "example"},

@@ -24,6 +24,7 @@ from thrifty import (
     BudgetForestClassifier,
     Call,
     CompressedSVC,
+    EdgeCloudRegressor,
     GatedClassifier,
     GreedyMiserClassifier,
     GreedyMiserRegressor,
@@ -201,9 +202,19 @@ def short_values() -> Predictor:
     return fitted.predictor_.replace(model=ShortCircuit.of(fitted.model_, tolerance=0.3))
 
 
+def device_values() -> Predictor:
+    """Devices whose contributions add up to a value."""
+    frame = draw_table(120, 12)[["size", "weight", "scan", "grade"]]
+    prices = Prices(dict.fromkeys(frame.columns, 0.5), evaluation=2.0, unit="CAD")
+    devices = {"scale": ["size", "weight"], "scanner": ["scan"], "desk": ["grade"]}
+    model = EdgeCloudRegressor(prices, devices, gates="sigmoid", max_steps=20, random_state=0)
+    return model.fit(frame, value_of(draw_table(120, 12))).predictor_
+
+
 MODELS: dict[str, Callable[[], Predictor]] = {
     "clinic": clinic,
     "decided_stages": decided_stages,
+    "device_values": device_values,
     "evidence_values": values_with_evidence,
     "hinge_cascade": hinge,
     "nested": nested,

@@ -13,7 +13,7 @@
 | `neighbors` | `MarginNeighborsClassifier` | Nan 2018 |
 | `svm` | `CompressedSVC` | Xu 2014, ch. 4 |
 | `gates` | `GatedClassifier`, `Call` | Nan and Saligrama 2017; Nan 2018, ch. 5 |
-| `edge_cloud` | `EdgeCloudClassifier` | Nan 2018 |
+| `edge_cloud` | `EdgeCloudClassifier`, `EdgeCloudRegressor` | Nan 2018 |
 | `adopt` | `adopt`: models of other libraries | |
 | `baselines` | what the papers compare with | |
 
@@ -38,6 +38,7 @@ from thrifty.learn.cost_tree.estimators import (
 )
 from thrifty.learn.cost_tree.ranker import CostTreeRanker
 from thrifty.learn.edge_cloud.classifier import EdgeCloudClassifier
+from thrifty.learn.edge_cloud.regressor import EdgeCloudRegressor
 from thrifty.learn.gates.boosted import BoostedFamily
 from thrifty.learn.gates.call import Call
 from thrifty.learn.gates.classifier import GatedClassifier
@@ -67,6 +68,7 @@ __all__ = [
     "CostTreeRanker",
     "CostTreeRegressor",
     "EdgeCloudClassifier",
+    "EdgeCloudRegressor",
     "GatedClassifier",
     "GreedyMiserClassifier",
     "GreedyMiserRanker",

@@ -1,9 +1,10 @@
 """A frozen edge/cloud model: devices with gates, and a cloud that adds up what they transmit.
 
 Each device reads its own features. It computes a gate value, and a contribution of one number for
-each class, and transmits the contribution only if the gate value is above the threshold (Nan 2018,
-sec. 7.1). The class probabilities are the softmax of the cloud's constants plus the contributions
-received. A device whose features are all missing counts as closed.
+each output, and transmits the contribution only if the gate value is above the threshold (Nan 2018,
+sec. 7.1). The outputs are the cloud's constants plus the contributions received. One output is the
+predicted value; the softmax of several is the probability of each class. A device whose features
+are all missing counts as closed.
 
 Every row pays for what the devices measure, since a gate must read its features to stay closed. One
 *evaluation* is one transmission.
@@ -109,11 +110,12 @@ class EdgeCloud(Frozen):
     offsets : float array (devices,)
         Constants of the gate values.
     weights : float array (q, K)
-        Weight of each encoded column in the contribution of its device to each class.
+        Weight of each encoded column in the contribution of its device to each of K outputs: one
+        for values, else one for each class.
     bias : float array (devices, K)
         Constants of the contributions.
     base : float array (K,)
-        The cloud's own constants: log-odds of the classes without any device.
+        The cloud's own constants: the outputs without any device.
     encoding : Encoding
         The encoded columns, in the order of the devices.
     activation : {"step", "sigmoid", "relu"}
@@ -164,7 +166,7 @@ class EdgeCloud(Frozen):
 
     @property
     def n_scores(self) -> int:
-        """Number of classes."""
+        """Number of classes; 1 for values."""
         return len(self.base)
 
     @property
@@ -191,16 +193,16 @@ class EdgeCloud(Frozen):
         return tuple(devices)
 
     def score(self, X: NDArray[np.floating]) -> Floats:
-        """Return class probabilities (n, K) from the contributions that the cloud receives."""
+        """Return class probabilities (n, K), or values (n,), from what the cloud receives."""
         self.check_columns(X)
         return self.combine((device.evaluate(X) for device in self.devices), len(X))
 
     def combine(self, outputs: Iterable[DeviceOutput], n_rows: int) -> Floats:
-        """Return class probabilities (n_rows, K) from outputs in the order of the devices."""
+        """Return the scores of rows from outputs in the order of the devices."""
         raw = np.tile(self.base, (n_rows, 1))
         for transmits, contribution in outputs:
             raw += np.where(transmits[:, np.newaxis], contribution, 0.0)
-        return apply_link("softmax", raw)
+        return apply_link("sum" if len(self.base) == 1 else "softmax", raw)
 
     def transmits(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Return which devices transmit for each row, (n, devices)."""
@@ -306,9 +308,9 @@ class EdgeCloudWalk(Walk):
 
     @property
     def scores(self) -> Floats:
-        """Class probabilities (K,) from the devices that are complete."""
+        """Scores (K,), or one value, from the devices that are complete."""
         outputs = [self._outputs[k] for k in sorted(self._outputs)]
-        return np.asarray(self._model.combine(outputs, 1)[0])
+        return np.atleast_1d(self._model.combine(outputs, 1)[0])
 
     @property
     def evaluations(self) -> int:
@@ -335,8 +337,8 @@ def audit_edge_cloud(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(ENCODING_LAYOUT, (q,))
     shapes |= {"starts": (devices + 1,), "weights": (q, classes), "bias": (devices, classes)}
     problems = [*shape_problems(arrays, shapes), *output_problems(classes)]
-    if classes < 2:
-        problems.append("there must be at least two classes")
+    if not classes:
+        problems.append("there must be at least one output")
     raise_all(BundleError, heading, problems)
 
     # Encoded numbers are at most 1e30, so a gate value times a contribution stays finite.

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from thrifty.learn.edge_cloud.devices import DeviceRows
-from thrifty.learn.edge_cloud.gated_sum import GatedSum, log_loss
+from thrifty.learn.edge_cloud.gated_sum import GatedSum
 from thrifty.learn.edge_cloud.hard_gates import GateSplit
+from thrifty.learn.edge_cloud.losses import log_loss
 from thrifty.model.links import ACTIVATIONS
 
 

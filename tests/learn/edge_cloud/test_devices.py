@@ -19,7 +19,10 @@ def sensors():
     return X, np.where(np.where(X["near"] > 0, X["left"], X["right"]) > 0, "up", "down")
 
 
-def test_groups_of_the_prices_are_devices_and_other_features_stand_alone(sensors) -> None:
+def test_groups_of_the_prices_are_devices_and_other_features_stand_alone(
+    sensors, monkeypatch
+) -> None:
+    monkeypatch.setattr("thrifty.learn.edge_cloud.base.TRANSMIT_SHARES", (1.0,))  # and no less
     X, y = sensors
     prices = Prices(
         dict.fromkeys(X.columns, 1.0), groups={"rest": ["near", "left"], "b": ["far", "right"]}
@@ -76,7 +79,7 @@ def test_equal_rows_are_merged_and_columns_sorted_by_device(sensors) -> None:
     assert len(table.y) == 40 and table.total_weight == 80.0
     np.testing.assert_allclose(table.rows.weights, 1 / 40)
     assert table.rows.present.sum(axis=0).tolist() == [30.0, 40.0]
-    np.testing.assert_allclose(table.prior, train.class_shares)
+    np.testing.assert_allclose(table.constant, train.class_shares)
 
 
 def test_rows_are_scaled_and_summed_device_by_device(device_rows) -> None:

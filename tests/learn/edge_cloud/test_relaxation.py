@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, linprog, minimize
 
-from thrifty.learn.edge_cloud.gated_sum import log_loss
+from thrifty.learn.edge_cloud.losses import log_loss
 from thrifty.learn.edge_cloud.relaxation import Relaxation, alternate, frank_wolfe, relaxation_path
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from thrifty.learn.gates.assignment import DISTANCES, KLDistance
+from thrifty.learn.gates.threshold import Thresholds
 from thrifty.model import LeafGate
 
 
@@ -81,3 +82,39 @@ def test_an_update_changes_leaf_values_but_not_trees(half_hard, problem_of, fami
     assert not np.array_equal(before.values, after.values)
     np.testing.assert_allclose(gate.score(X), updated.gate_values, atol=1e-9)
     assert gate.score(X)[q > 0.5].mean() > gate.score(X)[q < 0.5].mean()
+
+
+def test_the_greedy_start_is_a_logistic_regression_of_the_errors(
+    half_hard, problem_of, families
+) -> None:
+    X, y = half_hard(300)
+    problem = problem_of(X, y)
+    trainer = families["leaves"].trainer(
+        problem, 0.0, DISTANCES["symmetric"], np.random.RandomState(0)
+    )
+    pair = trainer.initial_pair("greedy")
+    wrong = pair.freeze()[1].score(X).argmax(axis=1) != y
+    gate = pair.gate_values
+    assert gate[wrong].mean() > gate[~wrong].mean() + 0.5
+    # At the optimum of the unpenalized constant, the mean log-odds are those of the errors.
+    assert np.mean(1 / (1 + np.exp(-gate))) == pytest.approx(wrong.mean(), abs=1e-3)
+    np.testing.assert_array_equal(pair.values, trainer.leaf_values)
+
+
+def test_ridge_and_start_are_those_of_the_largest_area_out_of_fold(
+    half_hard, problem_of, families, monkeypatch
+) -> None:
+    X, y = half_hard(400)
+    problem, family = problem_of(X, y), families["leaves"]
+    monkeypatch.setattr("thrifty.learn.gates.leaves.RIDGES", (0.5, 50.0))
+    areas = []
+    area = Thresholds.area
+    monkeypatch.setattr(Thresholds, "area", lambda *a: areas.append(area(*a)) or areas[-1])
+    arguments = (problem, 0.0, DISTANCES["symmetric"], 0.3, 2)
+    tuned = family.tuned(*arguments, np.random.RandomState(0))
+    by_candidate = np.reshape(areas, (2, 4)).sum(axis=0)  # two folds, two starts, two ridges
+    candidates = [("confidence", 0.5), ("confidence", 50.0), ("greedy", 0.5), ("greedy", 50.0)]
+    assert (tuned.start, tuned.ridge) == candidates[int(np.argmax(by_candidate))]
+    assert tuned.tuned(*arguments, np.random.RandomState(0)) is tuned
+    small = problem.take(np.arange(100))
+    assert family.tuned(small, *arguments[1:], np.random.RandomState(0)) is family

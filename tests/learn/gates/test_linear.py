@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
-from thrifty import LinearFamily, Prices
+from thrifty import GatedClassifier, LinearFamily, Prices
+from thrifty.data import four_clusters
 from thrifty.learn.gates.assignment import DISTANCES, KLDistance
 from thrifty.learn.gates.linear import (
     LinearTrainer,
@@ -104,3 +106,26 @@ def test_a_frozen_pair_has_the_outputs_of_the_training_pair(half_hard, problem_o
     np.testing.assert_allclose(gate.score(X), drawn.gate_values, atol=1e-9)
     own = np.take_along_axis(local.score(X), y[:, np.newaxis], axis=1)[:, 0]
     np.testing.assert_allclose(-np.log(own), drawn.local_loss, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_cheapest_system_without_error_is_found_on_synthetic_2(seed) -> None:
+    """Nan 2018, A.2.2, with its sizes of the clusters: 11/7, from the default starts."""
+    clusters = four_clusters(random_state=seed)
+    gated = GatedClassifier(
+        SVC(gamma=1.0, C=10.0), share=4 / 7, penalty=0.03, family="linear", random_state=seed
+    ).fit(clusters.X, clusters.y)
+    assert gated.score(clusters.X, clusters.y) == 1.0
+    assert gated.bill(clusters.X).mean() == pytest.approx(11 / 7)
+
+
+def test_a_start_that_reads_some_columns_never_reads_another(half_hard, problem_of) -> None:
+    X, y = half_hard(100)
+    family = LinearFamily(starts=7)
+    pairs = family.initial_pairs(problem_of(X, y), 0.001, KLDistance(), np.random.RandomState(0))
+    assert len(pairs) == 7
+    for pair in pairs[3::2]:
+        reads = pair.coef.any(axis=1)
+        assert reads.sum() <= 1
+        q = np.random.default_rng(0).uniform(0.1, 0.9, len(y))
+        assert not pair.update(q).coef[~reads].any()

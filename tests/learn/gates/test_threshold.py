@@ -44,7 +44,18 @@ def test_means_are_those_of_every_split() -> None:
     np.testing.assert_allclose(thresholds.means(local, expensive), by_hand)
 
 
-@pytest.mark.parametrize("bad", [{"cost": 1.0}, {"bill": 1.0, "share": 0.1}, {"bill": "low"}, {}])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"cost": 1.0},
+        {"bill": 1.0, "share": 0.1},
+        {"bill": "low"},
+        {},
+        {"bill": 1.0, "confidence": 0.9},
+        {"quality": 0.5, "confidence": 1.0},
+        {"quality": 0.5, "confidence": "high"},
+    ],
+)
 def test_a_target_that_makes_no_sense_is_refused(bad) -> None:
     with pytest.raises(DataError, match="target"):
         read_threshold_target(bad, 0.3, has_validation=True)
@@ -52,7 +63,7 @@ def test_a_target_that_makes_no_sense_is_refused(bad) -> None:
 
 def test_a_quality_needs_validation_rows() -> None:
     target = {"quality": 0.9}
-    assert read_threshold_target(target, 0.3, has_validation=True) == ("quality", 0.9)
+    assert read_threshold_target(target, 0.3, has_validation=True) == ("quality", 0.9, None)
     with pytest.raises(DataError, match="give validation"):
         read_threshold_target(target, 0.3, has_validation=False)
 
@@ -103,3 +114,27 @@ def test_a_target_out_of_reach_is_refused(evaluation) -> None:
         evaluation.choose("bill", 2.0)
     with pytest.raises(BudgetError, match=r"reaches a quality of 1\.1; the best is 1"):
         evaluation.choose("quality", 1.1)
+
+
+def test_a_quality_with_confidence_is_reached_on_new_rows() -> None:
+    """The gate is noise, and the accuracy falls by half of the rows kept: 200 validation rows."""
+    short, kept = 0, []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(200, 3))
+        y = (X[:, 2] > 0).astype(np.int64)
+        values = Thresholds(rng.normal(size=200))
+        evaluation = GateEvaluation(stump(0, "sum"), stump(1), stump(2), None, X, y)
+        evaluation.__dict__["thresholds"] = values
+        index = evaluation.choose("quality", 0.8, confidence=0.9)
+        assert index >= evaluation.choose("quality", 0.8)
+        share_kept = 1.0 - values.counts[index] / 200
+        kept.append(share_kept)
+        short += 1.0 - 0.5 * share_kept < 0.8
+    assert short / 60 <= 0.1 and np.mean(kept) > 0.15
+
+
+def test_a_quality_that_not_even_all_rows_make_certain_is_refused(evaluation) -> None:
+    assert evaluation.choose("quality", 0.98, confidence=0.9) == 2
+    with pytest.raises(BudgetError, match=r"even if all rows are sent.*0\.9886 is"):
+        evaluation.choose("quality", 0.99, confidence=0.9)

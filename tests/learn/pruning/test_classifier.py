@@ -11,6 +11,7 @@ from sklearn.ensemble import (
 
 from thrifty import Point, Prices, PrunedForestClassifier, load
 from thrifty.errors import BudgetError, DataError
+from thrifty.learn.pruning.closure_problem import node_gains
 
 PRICES = Prices([1, 2, 1, 0.5, 3, 1], groups={"lab": [4, 5]}, shared={"lab": 2.0}, evaluation=0.01)
 NAMES = ["age", "bmi", "chol", "dose", "ecg", "fbs"]
@@ -58,10 +59,42 @@ def test_a_point_is_what_fit_gives_at_its_penalty(points, theirs):
     for point in points[1 :: max(1, len(points) // 5)]:
         for solver in ("path", "cut"):
             model = PrunedForestClassifier(
-                theirs, PRICES, penalty=np.nextafter(point.knob["penalty"], 1) + 1e-9, solver=solver
-            )
+                theirs, PRICES, penalty=np.nextafter(point.knob["penalty"], 1) + 1e-9,
+                solver=solver, errors=point.knob["errors"],
+            )  # fmt: skip
             scores = model.fit(*TRAIN, validation=HELD).predict_proba(TEST[0])
             np.testing.assert_array_equal(scores, point.model.predict_proba(TEST[0]))
+
+
+def test_a_path_has_the_prunings_of_both_kinds_of_errors(points):
+    assert {point.knob["errors"] for point in points[1:]} == {"training", "out_of_bag"}
+    bills = [point.bill for point in points]
+    assert bills == sorted(bills)
+
+
+def test_out_of_bag_rows_are_those_that_a_tree_was_not_grown_on(theirs):
+    """A tree is right about all of its own rows; on the others it saves errors, but fewer."""
+    data = PrunedForestClassifier(theirs, PRICES)._read_pruning(*TRAIN, None, HELD)
+    assert 0.3 < data.out_of_bag.mean() < 0.45
+    for tree, out in zip(theirs.estimators_, data.out_of_bag, strict=True):
+        own = theirs.classes_[tree.predict(TRAIN[0][~out]).astype(int)]
+        assert (own == TRAIN[1][~out]).all()
+    gains = [
+        node_gains(data.forest, data.train.X, data.train.y, None, counted)
+        for counted in (~data.out_of_bag, data.out_of_bag)
+    ]
+    saved = [gain.sum() * unit for gain, unit in gains]
+    assert 0 < saved[1] < saved[0]
+
+
+def test_out_of_bag_errors_of_other_rows_are_refused(theirs):
+    model = PrunedForestClassifier(theirs, PRICES, errors="out_of_bag")
+    with pytest.raises(DataError, match='give errors="training"'):
+        model.fit(TRAIN[0][:100], TRAIN[1][:100], validation=HELD)
+    points = PrunedForestClassifier(theirs, PRICES).path(
+        TRAIN[0][:100], TRAIN[1][:100], validation=HELD
+    )
+    assert {point.knob.get("errors") for point in points} == {None, "training"}
 
 
 def test_larger_steps_thin_the_path_out(points, theirs):
@@ -79,7 +112,8 @@ def test_at_budget_gives_the_dearest_pruning_within(points, theirs, monkeypatch)
     )  # nothing is solved again
     for budget in (0.0, 0.5, 3.0, 6.0, 100.0):
         bill = model.at_budget(budget).bill(HELD[0]).mean()
-        assert bill == max(p.bill for p in points if p.bill <= budget + 1e-12)
+        by_training = [p for p in points if p.knob.get("errors") != "out_of_bag"]
+        assert bill == max(p.bill for p in by_training if p.bill <= budget + 1e-12)
 
 
 def test_a_bill_that_is_the_budget_to_the_last_bits_is_within_it(theirs):

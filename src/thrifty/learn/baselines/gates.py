@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from thrifty.costs import PriceList
-from thrifty.errors import BudgetError
+from thrifty.errors import BudgetError, DataError
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS
 from thrifty.learn.gates.assignment import KLDistance
@@ -161,7 +161,11 @@ class UniformGateClassifier(BaselineGate):
 
         A bill or a quality is met in expectation, by interpolating between the two models.
         """
-        kind, number = read_threshold_target(self.target, self.share, validation is not None)
+        kind, number, confidence = read_threshold_target(
+            self.target, self.share, validation is not None
+        )
+        if confidence is not None:
+            raise DataError("target: a quality in expectation has no confidence; leave it out")
         problem, columns = self._prepare(X, y, sample_weight, expensive_proba)
         rows = self._threshold_rows(validation, problem, columns, run_calls=kind == "quality")
         knob = Knob(float(self.share), float(self.penalty))

@@ -14,12 +14,15 @@ from thrifty.bundle import Schema
 from thrifty.costs import BoundPrices
 from thrifty.errors import DataError, raise_all
 from thrifty.learn.dataset import TrainingSet
+from thrifty.learn.edge_cloud.losses import Loss, log_loss, squared_loss
 from thrifty.learn.encoding import standardize
 from thrifty.learn.folds import merge_duplicates
 from thrifty.model.encoding import Encoding
 
 __all__ = ["DeviceRows", "DeviceTable", "device_columns"]
 
+# Keeps the logarithm of the share of a class without weight finite.
+MIN_CLASS_SHARE = 1e-9
 # Most devices: each has a gate and a model of its own, all of which are trained together.
 MAX_DEVICES = 1000
 
@@ -129,7 +132,7 @@ class DeviceRows:
 
 @dataclass(frozen=True, eq=False)
 class DeviceTable:
-    """A training set divided among devices; equal rows of one class are merged into one.
+    """A training set divided among devices; equal rows of equal target are merged into one.
 
     Parameters
     ----------
@@ -138,20 +141,23 @@ class DeviceTable:
     encoding : Encoding
         The encoded columns, in the order of the devices.
     rows : DeviceRows
-    y : int64 array of shape (n,)
-        Class codes of the rows.
+    y : array of shape (n,)
+        Class codes of the rows, or standardized values.
     total_weight : float
         Sum of the sample weights, before they were scaled to sum to 1.
-    prior : array of shape (n_classes,)
-        Weighted share of each class.
+    constant : array of shape (outputs,)
+        Weighted share of each class, or the weighted mean of the values.
+    spread : float or None
+        Standard deviation of the values; None for classes.
     """
 
     names: list[str]
     encoding: Encoding
     rows: DeviceRows
-    y: NDArray[np.int64]
+    y: NDArray[Any]
     total_weight: float
-    prior: Floats
+    constant: Floats
+    spread: float | None
 
     @classmethod
     def of(cls, train: TrainingSet, devices: Mapping[Any, Any] | None) -> Self:
@@ -179,5 +185,23 @@ class DeviceTable:
             weight / weight.sum(),
             np.column_stack(present).astype(np.float64),
         )
-        prior: Floats = np.bincount(y, rows.weights, train.n_classes).astype(np.float64)
-        return cls(list(owned), encoding, rows, y, total, prior)
+        if train.classes is not None:
+            shares = np.bincount(y, rows.weights, train.n_classes).astype(np.float64)
+            return cls(list(owned), encoding, rows, y, total, shares, None)
+        mean = float(rows.weights @ y)
+        spread = float(np.sqrt(rows.weights @ np.square(y - mean))) or 1.0
+        return cls(
+            list(owned), encoding, rows, (y - mean) / spread, total, np.array([mean]), spread
+        )
+
+    @property
+    def base(self) -> Floats:
+        """Constants of the cloud with which training starts, (outputs,)."""
+        if self.spread is not None:
+            return np.zeros(1)
+        return np.asarray(np.log(np.maximum(self.constant, MIN_CLASS_SHARE)))
+
+    def loss(self, rows: NDArray[np.bool_] | None = None) -> Loss:
+        """Return the loss of the outputs for some of the rows: the log loss or squared error."""
+        y = self.y if rows is None else self.y[rows]
+        return log_loss(y) if self.spread is None else squared_loss(y)

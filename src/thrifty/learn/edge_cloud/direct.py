@@ -6,23 +6,26 @@ run gives gates for every share of transmissions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.learn.edge_cloud.devices import DeviceRows
-from thrifty.learn.edge_cloud.gated_sum import GatedSum, Loss
+from thrifty.learn.edge_cloud.gated_sum import GatedSum
 from thrifty.learn.edge_cloud.lbfgs import minimize_lbfgs
+from thrifty.learn.edge_cloud.losses import Loss
 from thrifty.model.links import ACTIVATIONS, sigmoid
 
 __all__ = ["direct_objective", "penalty_path"]
 
 Floats = NDArray[np.float64]
-# From no penalty to one at which hardly a gate is open.
-PENALTIES = (0.0, *(0.0125 * 2.0**k for k in range(13)))
+# Up to one at which hardly a gate is open.
+PENALTIES = tuple(0.0125 * 2.0**k for k in range(13))
 # The first solution starts from noise, so it gets more steps than those that follow.
 FIRST_STEPS_FACTOR = 2
+# Starts are compared after this part of the steps.
+TRIAL_DIVISOR = 2
 DERIVATIVES: dict[str, Callable[[Floats], Floats]] = {
     "sigmoid": lambda values: (inside := sigmoid(values)) * (1.0 - inside),
     "relu": lambda values: (values > 0).astype(np.float64),
@@ -30,14 +33,29 @@ DERIVATIVES: dict[str, Callable[[Floats], Floats]] = {
 
 
 def penalty_path(
-    rows: DeviceRows, loss: Loss, activation: str, ridge: float, start: GatedSum, max_steps: int
+    rows: DeviceRows,
+    loss: Loss,
+    activation: str,
+    ridge: float,
+    starts: Sequence[GatedSum],
+    max_steps: int,
 ) -> Iterator[GatedSum]:
-    """Yield solutions for increasing penalties, each started from the one before."""
-    model = start
+    """Yield solutions for increasing penalties, each started from the one before.
+
+    The problem has local minima, ReLU gates more than others: without a penalty it is solved
+    briefly from every start, and the best one goes on.
+    """
+    model = starts[0]
+    objective = direct_objective(rows, loss, activation, 0.0, ridge, model)
+    trial_steps = max(1, max_steps // TRIAL_DIVISOR)
+    trials = [minimize_lbfgs(objective, start.flat, trial_steps) for start in starts]
+    best, _ = min(trials, key=lambda trial: trial[1])
+    best, _ = minimize_lbfgs(objective, best, FIRST_STEPS_FACTOR * max_steps)
+    model = GatedSum.unpack(best, model)
+    yield model
     for penalty in PENALTIES:
         objective = direct_objective(rows, loss, activation, penalty, ridge, model)
-        steps = max_steps if penalty else FIRST_STEPS_FACTOR * max_steps
-        model = GatedSum.unpack(minimize_lbfgs(objective, model.flat, steps)[0], model)
+        model = GatedSum.unpack(minimize_lbfgs(objective, model.flat, max_steps)[0], model)
         yield model
 
 

@@ -7,8 +7,6 @@ and 1, or 0 where a hard gate is closed. The term in parentheses is the contribu
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -16,12 +14,11 @@ from numpy.typing import NDArray
 
 from thrifty.learn.edge_cloud.devices import DeviceRows
 from thrifty.learn.edge_cloud.lbfgs import minimize_lbfgs
+from thrifty.learn.edge_cloud.losses import Loss
 
-__all__ = ["GatedSum", "Loss", "fit_contributions", "log_loss", "squared_loss"]
+__all__ = ["GatedSum", "fit_contributions"]
 
 Floats = NDArray[np.float64]
-# Takes outputs (n, M); returns the loss of each row (n,) and its gradient (n, M).
-Loss = Callable[[Floats], tuple[Floats, Floats]]
 
 
 class GatedSum(NamedTuple):
@@ -109,30 +106,3 @@ def fit_contributions(
     flat, value = minimize_lbfgs(objective, like.flat, max_steps)
     found = GatedSum.unpack(flat, like)
     return model._replace(v=found.v, a=found.a, base=found.base), value
-
-
-def log_loss(codes: NDArray[np.int64]) -> Loss:
-    """Return the log loss of class codes (n,), as a function of the outputs."""
-    each = np.arange(len(codes))
-
-    def loss(outputs: Floats) -> tuple[Floats, Floats]:
-        # The maximum over classes column by column: rows are many, and classes are few.
-        shifted = outputs - reduce(np.maximum, outputs.T)[:, np.newaxis]
-        powers = np.exp(shifted)
-        totals = powers @ np.ones(outputs.shape[1])
-        values = np.log(totals) - shifted[each, codes]
-        gradient = powers / totals[:, np.newaxis]
-        gradient[each, codes] -= 1.0
-        return values, gradient
-
-    return loss
-
-
-def squared_loss(targets: Floats) -> Loss:
-    """Return half the squared error of targets (n,), as a function of one output."""
-
-    def loss(outputs: Floats) -> tuple[Floats, Floats]:
-        error = outputs - targets[:, np.newaxis]
-        return 0.5 * np.square(error[:, 0]), error
-
-    return loss

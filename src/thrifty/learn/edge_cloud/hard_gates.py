@@ -2,7 +2,7 @@
 
 A sigmoid is never quite closed, so in training a device contributes a little even where it will not
 transmit. Once it is decided who transmits, the contributions are fitted again, which is a convex
-problem. Of several candidates, validation rows choose the best.
+problem. Of several candidates, and of several limits, validation rows choose the best.
 """
 
 from __future__ import annotations
@@ -14,10 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.learn.edge_cloud.devices import DeviceRows, DeviceTable
-from thrifty.learn.edge_cloud.gated_sum import GatedSum, Loss, fit_contributions, log_loss
+from thrifty.learn.edge_cloud.gated_sum import GatedSum, fit_contributions
+from thrifty.learn.edge_cloud.losses import Loss
 from thrifty.model.links import ACTIVATIONS
 
-__all__ = ["GateSplit", "HardGates", "always_open_gates", "harden", "transmit_threshold"]
+__all__ = [
+    "GateSplit",
+    "HardGates",
+    "always_open_gates",
+    "harden",
+    "refit",
+    "transmit_threshold",
+]
 
 Floats = NDArray[np.float64]
 # Below every gate value, and a number that a model file can hold.
@@ -46,11 +54,10 @@ class GateSplit(NamedTuple):
     @classmethod
     def of(cls, table: DeviceTable, validation: NDArray[np.bool_] | None, ridge: float) -> Self:
         """Split off the validation rows; if there are none, all rows have all roles."""
-        rows, y = table.rows, table.y
-        whole = (rows, log_loss(y))
+        rows, whole = table.rows, (table.rows, table.loss())
         if validation is None:
             return cls(whole, whole, whole, ridge)
-        parts = [(rows.take(own), log_loss(y[own])) for own in (~validation, validation)]
+        parts = [(rows.take(own), table.loss(own)) for own in (~validation, validation)]
         return cls(whole, parts[0], parts[1], ridge)
 
 
@@ -79,10 +86,9 @@ def harden(
 ) -> HardGates:
     """Return the candidate and the activation that have the smallest validation loss.
 
-    For the comparison, contributions are fitted briefly on the training rows; those of the best
-    candidate are then fitted on all rows.
+    Contributions are fitted briefly, on the training rows; see `refit`.
     """
-    (rows, loss), (fit_rows, fit_loss), (val_rows, val_loss), ridge = split
+    (rows, _), (fit_rows, fit_loss), (val_rows, val_loss), ridge = split
     trial_steps = max(1, max_steps // TRIAL_DIVISOR)
     trials = []
     for model in candidates:
@@ -95,10 +101,15 @@ def harden(
             act = _hard_activation(val_rows, model, activation, threshold)
             val_loss_mean = float(val_rows.weights @ val_loss(fitted.outputs(val_rows, act))[0])
             trials.append(HardGates(fitted, activation, threshold, val_loss_mean))
-    best = min(trials, key=lambda trial: trial.loss)
-    act = _hard_activation(rows, best.model, best.activation, best.threshold)
-    model, _ = fit_contributions(rows, loss, best.model, act, ridge, max_steps)
-    return best._replace(model=model)
+    return min(trials, key=lambda trial: trial.loss)
+
+
+def refit(split: GateSplit, gates: HardGates, max_steps: int) -> HardGates:
+    """Fit the contributions of hard gates on all rows."""
+    (rows, loss), _, _, ridge = split
+    act = _hard_activation(rows, gates.model, gates.activation, gates.threshold)
+    model, _ = fit_contributions(rows, loss, gates.model, act, ridge, max_steps)
+    return gates._replace(model=model)
 
 
 def always_open_gates(split: GateSplit, start: GatedSum, max_steps: int) -> GatedSum:

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.learn.edge_cloud.devices import DeviceRows
-from thrifty.learn.edge_cloud.gated_sum import GatedSum, Loss, fit_contributions
+from thrifty.learn.edge_cloud.gated_sum import GatedSum, fit_contributions
 from thrifty.learn.edge_cloud.lbfgs import minimize_lbfgs
+from thrifty.learn.edge_cloud.losses import Loss
 from thrifty.model.links import sigmoid
 
 __all__ = ["Relaxation", "alternate", "frank_wolfe", "relaxation_path"]

@@ -10,7 +10,7 @@ Where to find what:
 - `columns.py`: the table that the frozen gate reads, with columns for the results of a call.
 - `problem.py`: the training problem, the interfaces of families and pairs, eq. 5.1 and 5.2.
 - `assignment.py`: the step over q, OPT1 (Kullback-Leibler) and OPT5 (symmetric distance).
-- `classifier.py`: `alternate`, the alternating minimization, and `GatedClassifier`.
+- `alternation.py`: `alternate`, the alternating minimization; `classifier.py`: `GatedClassifier`.
 - `linear.py`: ADAPT-LIN (algorithm 4, OPT2); `boosted.py`: ADAPT-GBRT (algorithm 5); `leaves.py`:
   ADAPT-LSTSQ (algorithm 7, OPT6 and OPT7) and its logistic variant, on the leaves of small trees.
 - `threshold.py`: where to place the threshold of a trained gate.
@@ -18,8 +18,9 @@ Where to find what:
 
 `fit` calls, in this order: `_read_training` (encode the table), `prepare_expensive` (train f0 and
 predict the training rows out of fold), `rescale_probabilities` (calibrate them),
-`GateFamily.initial_pairs`, `alternate` from each of them (`Distance.assign` for q, then
-`GatePair.update` for g and f1, and again), `GatePair.refit`, `GatePair.freeze`,
+`GateFamily.tuned` (choose hyperparameters out of fold), `GateFamily.initial_pairs`, `alternate`
+from each of them (`Distance.assign` for q, then `GatePair.update` for g and f1, and again),
+`GatePair.refit`, `GatePair.freeze`,
 `GateEvaluation.choose` (place the threshold), `_predictor_of` (freeze).
 """
 

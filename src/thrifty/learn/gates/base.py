@@ -64,11 +64,14 @@ class GateTrial(NamedTuple):
     """The objective during training."""
 
 
-def choose_trial(trials: Mapping[Knob, GateTrial], kind: str, number: float) -> Knob:
+def choose_trial(
+    trials: Mapping[Knob, GateTrial], kind: str, number: float, confidence: float | None = None
+) -> Knob:
     """Return the knob whose pair meets a target best, each at its own threshold.
 
     For a quality, that is the cheapest. Otherwise it is the cheapest whose accuracy is within one
-    standard error of the best: what lies closer is noise, and noise is not worth money.
+    standard error of the best: what lies closer is noise, and noise is not worth money. A
+    confidence is that of each pair.
 
     Raises
     ------
@@ -78,7 +81,7 @@ def choose_trial(trials: Mapping[Knob, GateTrial], kind: str, number: float) -> 
     found, error = dict[Knob, tuple[float, float]](), None
     for knob, (_, evaluation, _) in trials.items():
         try:
-            index = evaluation.choose(kind, number)
+            index = evaluation.choose(kind, number, confidence)
         except BudgetError as failure:
             error = failure
             continue
@@ -148,7 +151,9 @@ class BaseGateClassifier(PricedClassifier):
             Class probabilities of the expensive model on X, for example out of fold; computed by
             default.
         """
-        kind, number = read_threshold_target(self.target, self.share, validation is not None)
+        kind, number, confidence = read_threshold_target(
+            self.target, self.share, validation is not None
+        )
         is_auto = self.penalty == "auto"
         if is_auto and validation is None:
             raise DataError(
@@ -169,16 +174,18 @@ class BaseGateClassifier(PricedClassifier):
             if len(trials) == len(knobs):
                 break
         # Choose the penalty, place the threshold, and freeze.
-        knob = choose_trial(trials, kind, number)
+        if confidence is not None:  # of all pairs together
+            confidence = 1.0 - (1.0 - confidence) / len(knobs)
+        knob = choose_trial(trials, kind, number, confidence)
         trial = trials[knob]
         if trial.history is not None:
             self.history_ = trial.history
         evaluation = trial.evaluation
-        model = self._select_model(evaluation.model(evaluation.choose(kind, number)))
-        target = {} if self.target is None else {f"target_{kind}": number}
+        model = self._select_model(evaluation.model(evaluation.choose(kind, number, confidence)))
+        met = {} if self.target is None else {f"target_{kind}": number}
         train = columns.widen_training(problem.train)
         self._columns = columns
-        self._predictor = self._predictor_of(model, train, knob._asdict() | target)
+        self._predictor = self._predictor_of(model, train, knob._asdict() | met)
         self._predictor.provenance = {**(self._predictor.provenance or {}), **columns.origin}
         return self
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 
 from thrifty.costs import PriceList
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS
-from thrifty.learn.gates.assignment import DISTANCES, Distance
+from thrifty.learn.gates.alternation import alternate
+from thrifty.learn.gates.assignment import DISTANCES
 from thrifty.learn.gates.base import BaseGateClassifier, Knob, TrainedPair
 from thrifty.learn.gates.boosted import BoostedFamily
 from thrifty.learn.gates.leaves import LeavesFamily
@@ -27,76 +27,13 @@ from thrifty.learn.gates.linear import LinearFamily
 from thrifty.learn.gates.problem import GateFamily, GatePair, GateProblem
 from thrifty.learn.gates.threshold import Thresholds
 
-__all__ = ["Alternation", "GatedClassifier", "alternate"]
-
-Floats = NDArray[np.float64]
-# The search ends once a round lowers the objective by less than this share.
-OBJECTIVE_TOL = 1e-5
+__all__ = ["GatedClassifier"]
 
 FAMILIES: dict[str, GateFamily] = {
     "linear": LinearFamily(),
     "boosted": BoostedFamily(),
     "leaves": LeavesFamily(),
 }
-
-
-class Alternation(NamedTuple):
-    """The result of an alternating minimization."""
-
-    pair: GatePair
-    q: Floats
-    """Probability of each training row of being sent, (n,)."""
-    history: tuple[float, ...]
-    """The objective after each half step, never increasing."""
-
-
-def alternate(
-    pair: GatePair, problem: GateProblem, distance: Distance, share: float, max_rounds: int
-) -> Alternation:
-    """Alternate between q and the pair until the objective stops falling.
-
-    Parameters
-    ----------
-    pair : GatePair
-        Where to start; it is not modified.
-    problem : GateProblem
-    distance : Distance
-    share : float
-        Largest mean of q; at 0 no row is sent, and the pair stays as it is.
-    max_rounds : int
-    """
-    weight, expensive_loss = problem.train.weight, problem.expensive_loss
-    q = np.zeros(len(problem.train))
-    if share <= 0:
-        return Alternation(pair, q, (problem.mean(pair.local_loss) + pair.cost,))
-
-    def objective(pair: GatePair, q: Floats) -> float:
-        losses = (1.0 - q) * pair.local_loss + q * expensive_loss
-        return problem.mean(losses + distance.value(q, pair.gate_values)) + pair.cost
-
-    history: list[float] = []
-    for number in range(max_rounds + 1):
-        # Assignment step.
-        excess = pair.local_loss - expensive_loss
-        new_q = distance.assign(excess, pair.gate_values, share, weight).q
-        value = objective(pair, new_q)
-        if history and value > history[-1]:
-            # The symmetric problem is not convex, so its multiplier may miss the best q.
-            new_q, value = q, history[-1]
-        q = new_q
-        history.append(value)
-        if number == max_rounds:
-            break
-        # Gate and local step.
-        new_pair = pair.update(q)
-        new_value = objective(new_pair, q)
-        if new_value > value:
-            break
-        pair = new_pair
-        history.append(new_value)
-        if value - new_value <= OBJECTIVE_TOL * abs(value):
-            break
-    return Alternation(pair, q, tuple(history))
 
 
 class GatedClassifier(BaseGateClassifier):
@@ -134,7 +71,8 @@ class GatedClassifier(BaseGateClassifier):
     target : dict, optional
         What the threshold of the gate must meet on the validation rows: ``{"share": 0.2}``, the
         largest share of rows sent; ``{"bill": 3.0}``, the largest mean bill; ``{"quality": 0.95}``,
-        an accuracy to reach with the fewest rows sent. By default the `share` above.
+        an accuracy to reach with the fewest rows sent. ``{"quality": 0.95, "confidence": 0.9}``
+        reaches it on new rows, too, with this confidence. By default the `share` above.
     class_weight : dict, "balanced" or None
         Weights of the classes.
     random_state : int, RandomState or None
@@ -212,8 +150,11 @@ class GatedClassifier(BaseGateClassifier):
         """Alternate from every initial pair; each share starts from the pairs of the last one."""
         family = FAMILIES[self.family] if isinstance(self.family, str) else self.family
         distance, rounds = DISTANCES[self.distance], self.alternations - family.refit_rounds
-        for penalty, same_penalty in groupby(knobs, key=lambda knob: knob.penalty):
-            starts = family.initial_pairs(problem, penalty, distance, random)
+        for penalty, group in groupby(knobs, key=lambda knob: knob.penalty):
+            same_penalty = list(group)
+            share = float(np.median([knob.share for knob in same_penalty]))
+            tuned = family.tuned(problem, penalty, distance, share, rounds, random)
+            starts = tuned.initial_pairs(problem, penalty, distance, random)
             for knob in same_penalty:
                 some = starts if knob.share > 0 else starts[:1]
                 ends = [alternate(pair, problem, distance, knob.share, rounds) for pair in some]

@@ -2,8 +2,13 @@
 
 The trees stay as they are (Nan and Saligrama 2017, sec. 7.7). The local model refits the values of
 its leaves; the gate has a second value for each leaf, and a weight for the margin of the initial
-model. It starts as the confidence rule: minus the margin. With the symmetric distance the gate is
-a least-squares problem (Nan 2018, algorithm 7).
+model. It starts as the confidence rule, minus the margin, or as the greedy gate, which predicts the
+errors of the initial model. With the symmetric distance the gate is a least-squares problem (Nan
+2018, algorithm 7).
+
+A gate has hundreds of leaf values and learns them from losses on the rows that the trees were grown
+on. How much they should be shrunk, and where to start, is chosen on rows that neither trees nor
+gate have seen.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Self
 
 import numpy as np
@@ -20,15 +26,24 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from thrifty.learn.gates.assignment import Distance, SymmetricDistance
+from thrifty.learn.folds import assign_folds
+from thrifty.learn.gates.alternation import alternate
+from thrifty.learn.gates.assignment import Distance, KLDistance, SymmetricDistance
 from thrifty.learn.gates.boosted import BoostedFamily
 from thrifty.learn.gates.problem import GateFamily, GatePair, GateProblem, LocalLoss
+from thrifty.learn.gates.threshold import Thresholds
 from thrifty.model import Forest, Frozen, LeafGate
 from thrifty.model.leaf_gate import margin_of
 
 __all__ = ["LeafTrainer", "LeavesFamily", "LeavesPair"]
 
 Floats = NDArray[np.float64]
+# What is tried out of fold: ridges, in rows, and gates to start from.
+RIDGES, STARTS = (3.0, 30.0, 300.0, 3000.0), ("confidence", "greedy")
+# Folds, and rounds of the alternation in each.
+N_FOLDS, TRIAL_ROUNDS = 2, 3
+# Smaller tables have too few rows in a fold to compare anything on, and take this ridge.
+MIN_ROWS_TO_TUNE, DEFAULT_RIDGE = 300, 30.0
 
 
 @dataclass(frozen=True)
@@ -39,22 +54,60 @@ class LeavesFamily(GateFamily):
     ----------
     n_estimators, learning_rate, max_depth, min_samples_leaf
         As in `BoostedFamily`.
-    ridge : float
-        Weight of the initial value of each leaf, in rows.
+    ridge : float, optional
+        Weight of the initial value of each leaf, in rows. By default it is chosen out of fold.
+    start : {"confidence", "greedy"}, optional
+        The gate to start from: the confidence rule, or a logistic regression of the errors of the
+        boosted model on its leaves. By default it is chosen out of fold.
     """
 
     n_estimators: int = 10
     learning_rate: float = 0.5
     max_depth: int = 5
     min_samples_leaf: float = 20
-    ridge: float = 1.0
+    ridge: float | None = None
+    start: str | None = None
 
     def initial_pairs(
         self, problem: GateProblem, penalty: float, distance: Distance, random: RandomState
     ) -> list[GatePair]:
-        """Return the boosted model with the confidence rule as its gate."""
-        trainer = self.trainer(problem, penalty, distance, random)
-        return [LeavesPair(trainer, trainer.leaf_values, trainer.confidence_gate)]
+        """Return the boosted model with the gate to start from."""
+        return [self.trainer(problem, penalty, distance, random).initial_pair(self.start)]
+
+    def tuned(
+        self,
+        problem: GateProblem,
+        penalty: float,
+        distance: Distance,
+        share: float,
+        rounds: int,
+        random: RandomState,
+    ) -> LeavesFamily:
+        """Choose ridge and start by the area under the curve of accuracy over rows sent.
+
+        The rows are divided into folds. Trees and gates are trained without a fold and measured on
+        it.
+        """
+        ridges = RIDGES if self.ridge is None else (self.ridge,)
+        starts = STARTS if self.start is None else (self.start,)
+        is_small = len(problem.train) < MIN_ROWS_TO_TUNE
+        if len(ridges) * len(starts) == 1 or share <= 0 or is_small:
+            return self
+        areas = dict.fromkeys(product(starts, ridges), 0.0)
+        folds = assign_folds(problem.train.y, N_FOLDS, random)
+        for fold in range(folds.max() + 1):
+            part, rest = problem.take(np.flatnonzero(folds != fold)), folds == fold
+            X, y = problem.train.X[rest], problem.train.y[rest]
+            expensive = np.asarray(problem.expensive_proba[rest].argmax(axis=1) == y, dtype=float)
+            trainer = self.trainer(part, penalty, distance, random)
+            for start, ridge in areas:
+                pair = trainer.with_ridge(ridge / len(part.train)).initial_pair(start)
+                trial = alternate(pair, part, distance, share, min(rounds, TRIAL_ROUNDS))
+                gate, local = trial.pair.freeze()
+                correct = np.asarray(local.score(X).argmax(axis=1) == y, dtype=float)
+                areas[start, ridge] += Thresholds(gate.score(X)).area(correct, expensive)
+        start, ridge = max(areas, key=lambda key: areas[key])
+        return replace(self, ridge=ridge, start=start)
 
     def trainer(
         self, problem: GateProblem, penalty: float, distance: Distance, random: RandomState
@@ -66,7 +119,8 @@ class LeavesFamily(GateFamily):
         (pair,) = boosted.initial_pairs(problem, penalty, distance, random)
         _, forest = pair.freeze()
         assert isinstance(forest, Forest)
-        return LeafTrainer.of(problem, distance, forest, self.ridge / len(problem.train))
+        ridge = DEFAULT_RIDGE if self.ridge is None else self.ridge
+        return LeafTrainer.of(problem, distance, forest, ridge / len(problem.train))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +181,22 @@ class LeafTrainer:
         return cls(
             problem, distance, forest, ridge, leaves, membership, output, values, design, gate_ridge
         )  # fmt: skip
+
+    def with_ridge(self, ridge: float) -> LeafTrainer:
+        """Return the same leaves with another ridge penalty."""
+        gate_ridge = np.where(self.gate_ridge > 0, ridge, 0.0)
+        return replace(self, ridge=ridge, gate_ridge=gate_ridge)
+
+    def initial_pair(self, start: str | None) -> LeavesPair:
+        """Return the initial model with the confidence rule or the greedy gate."""
+        weights = self.confidence_gate
+        if start == "greedy":
+            raw = self.raw(self.leaf_values)
+            predicted = (raw[0] > 0).astype(int) if len(raw) == 1 else raw.argmax(axis=0)
+            wrong = np.asarray(predicted != self.problem.train.y, dtype=np.float64)
+            # With this distance, fitting a gate to 0 and 1 is logistic regression.
+            weights = replace(self, distance=KLDistance()).fit_gate(wrong, weights)
+        return LeavesPair(self, self.leaf_values, weights)
 
     @property
     def confidence_gate(self) -> Floats:

@@ -9,13 +9,14 @@ method, warm-started from the previous q.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from thrifty.costs import BoundPrices
 from thrifty.learn.encoding import standardize
@@ -38,8 +39,10 @@ Floats = NDArray[np.float64]
 MAX_PROXIMAL_STEPS = 300
 # The solver stops once a step changes the objective by less than this share.
 OBJECTIVE_TOL = 1e-7
-# Standard deviation of random initial coefficients: large enough for the gate to send some rows.
-INITIAL_SCALE = 3.0
+# Standard deviation of the coefficients of random gates, and the share of the rows that they keep.
+INITIAL_SCALE, KEPT_AT_START = 3.0, (0.2, 0.8)
+# Price at which no column is worth reading, whatever the loss.
+PROHIBITIVE = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,27 +118,36 @@ class LinearFamily(GateFamily):
         coefficients stay finite if the classes are separable.
     starts : int
         Number of initial pairs: the logistic regression under prices, the one without prices,
-        both with a gate of 0, then random pairs. The alternation has several local minima.
+        both with a gate of 0; gate and local model with coefficients of 1; then random gates, each
+        with the best local model for what it keeps, which read some of the columns and never any
+        other. The alternation has several local minima.
     """
 
     ridge: float = 1e-4
-    starts: int = 8
+    starts: int = 24
 
     def initial_pairs(
         self, problem: GateProblem, penalty: float, distance: Distance, random: RandomState
     ) -> list[GatePair]:
-        """Return logistic regressions with a gate of 0, and random pairs (Nan 2018, A.2.2)."""
+        """Return the initial pairs of Nan 2018, A.2.2 and A.2.3."""
         trainer = LinearTrainer.of(self, problem, penalty, distance)
         constant, none_sent = trainer.constant_pair(), np.zeros(len(problem.train))
         free = PricedNorm.of(trainer.encoding.columns, problem.train.prices, 0.0)
         unpriced = trainer.solve(constant, none_sent, gated=False, norm=free)
         pairs: list[GatePair] = [trainer.solve(unpriced, none_sent, gated=False), unpriced]
-        columns = np.unique(trainer.encoding.columns)
-        for _ in range(self.starts - 2):
-            chosen = random.permutation(columns)[: random.randint(1, len(columns) + 1)]
-            coef = INITIAL_SCALE * random.normal(size=constant.coef.shape)
-            coef[~np.isin(trainer.encoding.columns, chosen)] = 0.0
-            pairs.append(LinearPair(trainer, coef, constant.intercept))
+        pairs.append(LinearPair(trainer, np.ones_like(constant.coef), constant.intercept))
+        columns = random.permutation(np.unique(trainer.encoding.columns))
+        for number in range(self.starts - len(pairs)):
+            size = random.randint(1, len(columns) + 1)
+            some = random.permutation(columns)[:size]
+            coef = INITIAL_SCALE * random.normal(size=len(trainer.encoding.columns))
+            if number % 2 == 0:
+                # Every other pair reads a single column, in one direction and then in the other.
+                some = columns[[number // 4 % len(columns)]]
+                coef = np.abs(coef) * (1.0 if number % 4 == 0 else -1.0)
+            gate = trainer.Z @ np.where(np.isin(trainer.encoding.columns, some), coef, 0.0)
+            gate -= np.quantile(gate, random.uniform(*KEPT_AT_START))
+            pairs.append(trainer.only(some).solve(constant, expit(gate)))
         return pairs[: self.starts]
 
 
@@ -176,6 +188,12 @@ class LinearTrainer:
         n_outputs = 1 if train.n_classes == 2 else train.n_classes
         Z = encoding.apply(train.X)
         return cls(problem, distance, encoding, Z, norm, family.ridge, n_outputs)
+
+    def only(self, columns: NDArray[np.int64]) -> LinearTrainer:
+        """Return the search that reads no other columns than these."""
+        is_open = np.isin(np.arange(len(self.norm.own)), columns)
+        own = np.where(is_open, self.norm.own, PROHIBITIVE)
+        return replace(self, norm=replace(self.norm, own=own))
 
     def outputs(self, coef: Floats, intercept: Floats) -> Floats:
         """Return the outputs of the local model and, last, of the gate, (n_outputs + 1, n)."""

@@ -53,6 +53,10 @@ class GateProblem:
     train: TrainingSet
     expensive_proba: Floats
 
+    def take(self, rows: NDArray[np.int64]) -> GateProblem:
+        """Return the problem of some of the rows."""
+        return GateProblem(self.train.take(rows), self.expensive_proba[rows])
+
     @cached_property
     def expensive_loss(self) -> Floats:
         """Log-loss of the expensive model on each row, (n,)."""
@@ -112,6 +116,18 @@ class GateFamily(ABC):
         self, problem: GateProblem, penalty: float, distance: Distance, random: RandomState
     ) -> list[GatePair]:
         """Return the pairs to start from; the first is the best one if no row is sent."""
+
+    def tuned(
+        self,
+        problem: GateProblem,
+        penalty: float,
+        distance: Distance,
+        share: float,
+        rounds: int,
+        random: RandomState,
+    ) -> GateFamily:
+        """Return the family with the hyperparameters set that it chooses itself."""
+        return self
 
 
 class LocalLoss(LogLoss):

@@ -11,16 +11,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from thrifty.costs import BoundPrices
 from thrifty.errors import BudgetError, DataError
 from thrifty.learn.point import ValidationOutputs
 from thrifty.model import Frozen, Gate
 
-__all__ = ["GateEvaluation", "Thresholds", "read_threshold_target"]
+__all__ = ["GateEvaluation", "ThresholdTarget", "Thresholds", "read_threshold_target"]
 
 Floats = NDArray[np.float64]
 TARGETS = ("share", "bill", "quality")
@@ -28,10 +30,20 @@ TARGETS = ("share", "bill", "quality")
 ROUNDING_TOL = 1e-9
 
 
+class ThresholdTarget(NamedTuple):
+    """What a threshold must meet."""
+
+    kind: str
+    """"share", "bill" or "quality"."""
+    number: float
+    confidence: float | None = None
+    """For a quality: the confidence with which new rows reach it, too."""
+
+
 def read_threshold_target(
     target: Mapping[str, float] | None, share: float, has_validation: bool
-) -> tuple[str, float]:
-    """Return what the threshold must meet, "share", "bill" or "quality", and the number.
+) -> ThresholdTarget:
+    """Read what the threshold must meet.
 
     Raises
     ------
@@ -43,21 +55,29 @@ def read_threshold_target(
     --------
     >>> from thrifty.learn.gates.threshold import read_threshold_target
     >>> read_threshold_target({"bill": 3}, share=0.5, has_validation=False)
-    ('bill', 3.0)
+    ThresholdTarget(kind='bill', number=3.0, confidence=None)
     >>> read_threshold_target(None, share=0.5, has_validation=False)
-    ('share', 0.5)
+    ThresholdTarget(kind='share', number=0.5, confidence=None)
     """
     if target is None:
-        return "share", float(share)
-    is_sound = isinstance(target, Mapping) and len(target) == 1
-    if not is_sound or not set(target) <= set(TARGETS):
-        raise DataError(f"target: give one of {', '.join(TARGETS)} and its number, got {target!r}")
-    ((kind, number),) = target.items()
+        return ThresholdTarget("share", float(share))
+    given = dict(target) if isinstance(target, Mapping) else {}
+    confidence = given.pop("confidence", None) if "quality" in given else None
+    if len(given) != 1 or not set(given) <= set(TARGETS):
+        raise DataError(
+            f"target: give one of {', '.join(TARGETS)} and its number, got {target!r}; a quality "
+            "may have a confidence beside it"
+        )
+    ((kind, number),) = given.items()
     if isinstance(number, bool) or not isinstance(number, int | float) or not number >= 0:
         raise DataError(f"target: the {kind} {number!r} is not a number from 0 up")
+    if confidence is not None and not (
+        isinstance(confidence, int | float) and 0.0 < confidence < 1.0
+    ):
+        raise DataError(f"target: the confidence {confidence!r} is not a number between 0 and 1")
     if kind == "quality" and not has_validation:
         raise DataError("target: a quality cannot be measured on training rows; give validation")
-    return kind, float(number)
+    return ThresholdTarget(kind, float(number), confidence)
 
 
 class Thresholds:
@@ -116,6 +136,21 @@ class Thresholds:
         change = np.cumsum((expensive - local)[self.order])
         sums = local.sum() + np.append(0.0, change)[self.counts]
         return np.asarray(sums / len(self.values))
+
+    def area(self, local: Floats, expensive: Floats) -> float:
+        """Return the mean of `means` over all shares of rows sent, from none to all.
+
+        Examples
+        --------
+        The second row needs the expensive model. This gate sends it first:
+
+        >>> import numpy as np
+        >>> from thrifty.learn.gates.threshold import Thresholds
+        >>> Thresholds(np.array([-1.0, 1.0])).area(np.array([1.0, 0.0]), np.array([1.0, 1.0]))
+        0.875
+        """
+        shares = self.counts / len(self.values)
+        return float(np.trapezoid(self.means(local, expensive), shares))
 
     def at_share(self, share: float) -> int:
         """Return the index of the threshold that sends the most rows within a share of them."""
@@ -193,10 +228,28 @@ class GateEvaluation:
         )
         return self.thresholds.means(local, expensive)
 
-    def choose(self, kind: str, number: float) -> int:
+    @cached_property
+    def _n_correct(self) -> NDArray[np.int64]:
+        """Number of rows that are predicted correctly at each threshold, (m,)."""
+        return np.rint(self.accuracies * len(self.y)).astype(np.int64)
+
+    def accuracy_bounds(self, confidence: float) -> Floats:
+        """Return a lower bound on the accuracy at each threshold, (m,), each with the confidence.
+
+        The bound is exact for a share of hits (Clopper and Pearson 1934).
+        """
+        hits, n = self._n_correct, len(self.y)
+        bounds = betaincinv(np.maximum(hits, 1), n - hits + 1, 1.0 - confidence)
+        return np.where(hits > 0, bounds, 0.0)
+
+    def choose(self, kind: str, number: float, confidence: float | None = None) -> int:
         """Return the index of the threshold that meets a target of `read_threshold_target`.
 
         It sends the most rows within a share or a mean bill, or the fewest that reach a quality.
+        With a confidence, thresholds are tested one after the other, from sending all rows on, up
+        to the first whose lower bound is below the quality. The order does not depend on the
+        labels, so all that pass reach the quality at once with this confidence (fixed-sequence
+        testing).
 
         Raises
         ------
@@ -214,6 +267,16 @@ class GateEvaluation:
                     f"the lowest is {means.min():g}"
                 )
             return int(fits[-1])
+        if confidence is not None:
+            bounds = self.accuracy_bounds(confidence)
+            failed = np.flatnonzero(bounds < number)
+            if len(failed) and failed[-1] == len(bounds) - 1:
+                raise BudgetError(
+                    f"target: even if all rows are sent, a quality of {number:g} is not certain "
+                    f"with {100 * confidence:g}% confidence; {bounds[-1]:.4g} is. Ask for that, "
+                    "give more validation rows, or do without a confidence"
+                )
+            return int(failed[-1]) + 1 if len(failed) else 0
         fits = np.flatnonzero(self.accuracies >= number - ROUNDING_TOL)
         if not len(fits):
             raise BudgetError(

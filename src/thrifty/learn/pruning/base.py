@@ -40,11 +40,16 @@ BILLED_SHARE = 4
 
 @dataclass(frozen=True, eq=False)
 class PruningData:
-    """A forest, the rows on which its errors are counted, and the rows whose bills are counted."""
+    """A forest, the rows on which its errors are counted, and the rows whose bills are counted.
+
+    `out_of_bag` (trees, n) are the training rows that each tree was not grown on; None if that is
+    not known.
+    """
 
     forest: Forest
     train: TrainingSet
     billed: ValidationSet
+    out_of_bag: NDArray[np.bool_] | None = None
 
     @property
     def constant(self) -> Forest:
@@ -148,11 +153,17 @@ class ForestPruner(PricedClassifier):
             rows = np.flatnonzero(held) if held.any() else np.arange(len(train))
             billed = train.hold_out(rows, train.schema)
             train = train.take(~held)
-        forest = self._train_forest(train) if given is None else given.forest
-        return PruningData(forest, train, billed)
+        if given is None:
+            return PruningData(*self._train_forest(train, billed))
+        out_of_bag = given.out_of_bag
+        if out_of_bag is not None and out_of_bag.shape[1] != len(train):
+            out_of_bag = None  # the forest was trained on other rows
+        return PruningData(given.forest, train, billed, out_of_bag)
 
-    def _train_forest(self, train: TrainingSet) -> Forest:
-        """Train a fully grown random forest of scikit-learn and freeze it."""
+    def _train_forest(
+        self, train: TrainingSet, billed: ValidationSet
+    ) -> tuple[Forest, TrainingSet, ValidationSet, NDArray[np.bool_] | None]:
+        """Train a fully grown random forest of scikit-learn; return it as the data to prune."""
         train.require_every_class()
         largest = np.abs(np.nan_to_num(train.X)).max(axis=0)
         problems = [
@@ -166,7 +177,19 @@ class ForestPruner(PricedClassifier):
         forest = RandomForestClassifier(
             self.n_estimators, max_features=None, n_jobs=thread_count(), random_state=seed
         )
-        return read(forest.fit(train.X, train.y, sample_weight=train.weight)).forest
+        forest.fit(train.X, train.y, sample_weight=train.weight)
+        return read(forest).forest, train, billed, _out_of_bag(forest)
+
+
+def _out_of_bag(forest: Any) -> NDArray[np.bool_] | None:
+    """Return which rows each tree of a forest of scikit-learn was not grown on, (trees, n)."""
+    if not getattr(forest, "bootstrap", False) or not hasattr(forest, "estimators_samples_"):
+        return None
+    drawn = forest.estimators_samples_
+    out = np.ones((len(drawn), forest._n_samples), dtype=bool)
+    for tree, rows in zip(out, drawn, strict=True):
+        tree[rows] = False
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +200,7 @@ class GivenForest:
     schema: Schema | None = None
     names: tuple[str | int, ...] | None = None
     classes: NDArray[Any] | None = None
+    out_of_bag: NDArray[np.bool_] | None = None
 
     def read_like(self, train: TrainingSet) -> tuple[Self, TrainingSet]:
         """Bring a table and the forest together: same columns in the same order, same classes.
@@ -239,7 +263,7 @@ def read_forest(forest: Any) -> GivenForest:
         raise DataError(message) from None
     names = tuple(column.name for column in source.columns) if source.named else None
     classes = None if source.classes is None else np.array(source.classes)
-    return GivenForest(_averaging(source.forest, name), None, names, classes)
+    return GivenForest(_averaging(source.forest, name), None, names, classes, _out_of_bag(forest))
 
 
 def _averaging(model: Any, name: str) -> Forest:

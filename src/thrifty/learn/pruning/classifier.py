@@ -96,6 +96,10 @@ class PrunedForestClassifier(ForestPruner):
         approximates this one as in the thesis.
     step_price : float
         Price of each split that an example passes, charged while pruning on top of the bill.
+    errors : {"training", "out_of_bag"}
+        Rows on which the errors of a node are counted: all training rows, or for each tree those
+        that it was not grown on. The latter are known of forests that are trained here, and of a
+        bootstrapped forest of scikit-learn that was trained on the table that is passed.
     n_estimators : int
         Trees to train if no forest is given.
     random_state : int, RandomState or None
@@ -133,6 +137,7 @@ class PrunedForestClassifier(ForestPruner):
         "penalty": [Interval(Real, 0, None, closed="left")],
         "solver": [StrOptions({"path", "cut", "primal_dual"})],
         "step_price": [Interval(Real, 0, None, closed="left")],
+        "errors": [StrOptions({"training", "out_of_bag"})],
     }
 
     def __init__(
@@ -144,11 +149,13 @@ class PrunedForestClassifier(ForestPruner):
         step_price: float = 0.0,
         n_estimators: int = 40,
         random_state: Any = None,
+        errors: str = "training",
     ) -> None:
         super().__init__(forest, prices, n_estimators, random_state)
         self.penalty = penalty
         self.solver = solver
         self.step_price = step_price
+        self.errors = errors
 
     def path(
         self,
@@ -163,7 +170,8 @@ class PrunedForestClassifier(ForestPruner):
 
         The first point is the constant, at bill 0. Quality is the accuracy. There may be
         thousands of prunings: of those whose bills lie in the same step, the most expensive is
-        taken.
+        taken. Where out-of-bag rows are known, the best prunings by their errors are yielded, too:
+        the two sets fill each other's gaps.
 
         Parameters
         ----------
@@ -203,7 +211,7 @@ class PrunedForestClassifier(ForestPruner):
         return other
 
     def _prune(self, data: PruningData) -> tuple[Knob, Forest]:
-        problem = self._problem(data)
+        problem = self._problem(data, self.errors)
         self._pruning_path, self.gap_ = None, 0.0
         if self.solver == "path":
             self._pruning_path = PruningPath.solve(data.forest, problem)
@@ -213,17 +221,33 @@ class PrunedForestClassifier(ForestPruner):
         else:
             found = solve_dual(problem, self.penalty)
             keep, self.gap_ = found.keep, found.gap
-        return {"penalty": float(self.penalty)}, prune(data.forest, keep)
+        knob = {"penalty": float(self.penalty), "errors": self.errors}
+        return knob, prune(data.forest, keep)
 
-    def _problem(self, data: PruningData) -> ClosureProblem:
+    def _problem(self, data: PruningData, errors: str) -> ClosureProblem:
         """Set up the program: errors that splits save, and what they make rows pay."""
         train, billed = data.train, data.billed
-        gain, unit = node_gains(data.forest, train.X, train.y, train.weight)
+        counted = data.out_of_bag if errors == "out_of_bag" else None
+        if errors == "out_of_bag" and counted is None:
+            raise DataError(
+                "errors: out-of-bag rows are known of a forest that is trained here, or of a "
+                "bootstrapped one of scikit-learn and the table that it was trained on; give "
+                'errors="training"'
+            )
+        gain, unit = node_gains(data.forest, train.X, train.y, train.weight, counted)
         return ClosureProblem.of(data.forest, gain, unit, billed.X, train.prices, self.step_price)
 
     def _prunings(
         self, data: PruningData, min_step: float = MIN_STEP
     ) -> Iterator[tuple[Knob, Forest]]:
-        path = PruningPath.solve(data.forest, self._problem(data))
-        for penalty in map(path.penalty_below, path.spaced(min_step)):
-            yield {"penalty": penalty}, path.pruned(penalty)
+        sets = ["training"] if data.out_of_bag is None else ["training", "out_of_bag"]
+        paths = {
+            errors: PruningPath.solve(data.forest, self._problem(data, errors)) for errors in sets
+        }
+        found = [
+            (path.bills[number], errors, path.penalty_below(number))
+            for errors, path in paths.items()
+            for number in path.spaced(min_step)
+        ]
+        for _, errors, penalty in sorted(found, key=lambda each: each[0]):
+            yield {"penalty": penalty, "errors": errors}, paths[errors].pruned(penalty)

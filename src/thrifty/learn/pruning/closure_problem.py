@@ -195,19 +195,28 @@ def node_gains(
     X: NDArray[np.floating],
     codes: Ints,
     weight: NDArray[np.float64] | None = None,
+    counted: Mask | None = None,
 ) -> tuple[Ints, float]:
     """Return the errors that each split saves, as integers, and what one unit of them is worth.
 
     A node predicts the class of its largest value. Leaves, and nodes that no row passes, save
-    nothing.
+    nothing. `counted` (trees, n) says which rows count in which trees, for example those that a
+    tree was not grown on; by default all rows count in all trees.
     """
     weight = np.ones(len(X)) if weight is None else weight
     total = float(weight.sum()) * max(len(forest.roots), 1)
     unit = _unit(MAX_DEPTH * total)
     whole = _whole(weight, unit)
     parent = arcs.find_parents(forest.nodes["child"])
-    predicted = forest.values.argmax(axis=1)
-    errors = arcs.error_sums(forest.leaves(X), parent, predicted, codes, whole)
+    predicted, leaves = forest.values.argmax(axis=1), forest.leaves(X)
+    if counted is None:
+        errors = arcs.error_sums(leaves, parent, predicted, codes, whole)
+    else:
+        total = float((counted @ weight).sum()) or 1.0
+        errors = np.zeros(len(parent), dtype=np.int64)
+        for tree, rows in zip(leaves, counted, strict=True):
+            own = np.ascontiguousarray(tree[rows])[np.newaxis]
+            errors += arcs.error_sums(own, parent, predicted, codes[rows], whole[rows])
     gain = np.zeros(len(parent), dtype=np.int64)
     split = np.flatnonzero(~is_leaf(forest.nodes))
     child = forest.nodes["child"][split]
