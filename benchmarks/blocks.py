@@ -108,7 +108,7 @@ def main():
     # Sizes at which there is one block; figures before there were blocks: 0.48 and 0.22.
     for n, d, trees, limit in ((45_000, 50, 100, "<= 0.55"), (141_000, 519, 20, "<= 0.3")):
         label = f"a fit of {trees} trees, {n} x {d}: one block / LightGBM"
-        _, _, ratio, _ = compare("", n, d, trees, "model", "coupled", "", 5)
+        _, _, ratio, _ = compare("", n, d, trees, "model", "coupled", "", 3)
         rows.append((label, ratio, limit))
     report("blocks", ("what", "CPU time", "limit"), rows)
 

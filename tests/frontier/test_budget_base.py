@@ -291,7 +291,7 @@ def test_class_weights_hold_on_all_rows_too(files) -> None:
 
 
 def test_where_errors_have_costs_totals_are_compared(files) -> None:
-    costs = {("yes", "no"): 50.0, ("no", "yes"): 10.0}
+    costs = {("yes", "no"): 100.0, ("no", "yes"): 100.0}
     learners = [GreedyMiserClassifier(n_estimators=20)]
     model = BudgetClassifier(costs=costs, learners=learners, random_state=0)
     model.fit(Table.parquet(files, "y", drop=["v"]))
