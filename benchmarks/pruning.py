@@ -195,7 +195,7 @@ def measure(rows, features, trees, tried):
 SHARES = (0.1, 0.18, 0.25, 0.35)
 
 
-def accuracy(draws=(80, 81)):
+def accuracy(draws=(80,)):
     """Compare BudgetPrune with the other prunings, on random draws of the rows."""
     table = load("covertype")
     y = (np.asarray(table.y) == np.bincount(table.y).argmax()).astype(int)
