@@ -97,7 +97,13 @@ def methods(prices):
         "GreedyMiser": [GreedyMiserClassifier(**trees)],
         "CSCC": [
             CostCascadeClassifier(
-                prices, base="boosted", n_estimators=60, max_sweeps=3, random_state=0, **weight
+                prices,
+                base="boosted",
+                n_estimators=60,
+                max_sweeps=3,
+                criterion="precision@5",
+                random_state=0,
+                **weight,
             )
             for weight in class_weights
         ],
@@ -107,12 +113,10 @@ def methods(prices):
 def points_of(estimators, train, validation):
     """Yield the models of all points, with their validation bill and precision."""
     for estimator in estimators:
-        path = estimator.path(
-            train.X,
-            train.y,
-            validation=(validation.X, validation.y),
-            sample_weight=train.weight,
-        )
+        rows = (validation.X, validation.y)
+        if getattr(estimator, "criterion", "loss") != "loss":
+            rows = (*rows, validation.query)
+        path = estimator.path(train.X, train.y, validation=rows, sample_weight=train.weight)
         for point in path:
             yield point.model, *measure(point.model, validation)
 

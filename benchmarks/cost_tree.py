@@ -2,7 +2,7 @@
 
 The quadrants are those of Xu 2014, sec. 3.7.1, in ten draws of the data. Time per sweep is measured
 on synthetic data of 50 columns at depth 4. The curves are test accuracies within shares of the full
-price; points are chosen on the validation set.
+price, means over five splits; points are chosen on the validation set.
 
     python benchmarks/cost_tree.py [quadrants | speed | curves]
 """
@@ -17,10 +17,16 @@ from sklearn.model_selection import train_test_split
 
 from thrifty import CostTreeClassifier, CostTreeRegressor, GreedyMiserClassifier, Prices
 from thrifty.data import load, quadrants
+from thrifty.learn.baselines import CronusClassifier, EarlyExitClassifier
 
 ROWS = (5_625, 11_250, 22_500, 45_000)
 COLUMNS = 50
-SHARES = (0.1, 0.2, 0.3, 0.5, 1.0)
+SHARES = (0.1, 0.2, 0.3, 0.5)
+SETS = ("magic", "letter", "pageblocks", "mfeat", "satellite")
+SEEDS = range(20, 25)
+MAX_ROWS = 6_000
+# Zernike moments and morphology: the smallest descriptors of the digits.
+MFEAT_GROUPS = ("zer", "mor")
 
 
 def measure_quadrants():
@@ -75,46 +81,79 @@ def measure_speed():
     report("cost_tree_speed", header, rows)
 
 
-def split(name):
-    """Return the prices, and training, validation and test set."""
+def table_of(name):
+    """Return the prices, the columns and the classes of a data set."""
     table = load(name)
-    y = np.asarray(table.y)
+    X, y, prices = table.X, np.asarray(table.y), table.prices
     if name == "pageblocks":
         y = y == 0
-    rest, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=0)
-    train, validation = train_test_split(rest, test_size=0.2, stratify=y[rest], random_state=0)
-    return table.prices, *((table.X.iloc[rows], y[rows]) for rows in (train, validation, test))
+    elif name == "letter":
+        y = y < 13
+    elif name == "satellite":  # two classes, for time
+        y = y < 3
+    elif name == "mfeat":  # two classes and three of the six descriptors, for time
+        y = y < 5
+        X = X[[column for column in X if column.startswith(MFEAT_GROUPS)]]
+        prices = Prices(dict.fromkeys(X.columns, 1.0))
+    return prices, X, y
+
+
+def split(name, seed):
+    """Return the prices, and training, validation and test set of at most 6,000 rows."""
+    prices, X, y = table_of(name)
+    rows = np.arange(len(y))
+    if len(y) > MAX_ROWS:
+        rows, _ = train_test_split(rows, train_size=MAX_ROWS, stratify=y, random_state=seed)
+    rest, test = train_test_split(rows, test_size=0.3, stratify=y[rows], random_state=seed)
+    train, validation = train_test_split(rest, test_size=0.25, stratify=y[rest], random_state=seed)
+    return prices, *((X.iloc[some], y[some]) for some in (train, validation, test))
 
 
 def curve(estimator, train, validation, test, full):
-    """Yield, for each share of the full price, the test accuracy of the best validation point."""
+    """Return, for each share of the full price, the test accuracy of the best validation point."""
     points = list(estimator.path(*train, validation=validation))
+    found = []
     for share in SHARES:
         within = [point for point in points if point.bill <= share * full + 1e-9]
         best = max(within, key=lambda point: point.quality)
-        yield f"{np.mean(best.model.predict(test[0]) == test[1]):.3f}"
+        found.append(np.mean(best.model.predict(test[0]) == test[1]))
+    return found
+
+
+def models_of(prices, seed):
+    """Return the estimators to compare, by name."""
+    return {
+        "tree": CostTreeClassifier(prices, max_depth=2, max_sweeps=4),
+        "single linear": CostTreeClassifier(prices, max_depth=0),
+        "Early Exit": EarlyExitClassifier(prices, random_state=seed),
+        "Cronus": CronusClassifier(prices, random_state=seed),
+        "GreedyMiser": GreedyMiserClassifier(prices, random_state=seed),
+    }
 
 
 def measure_curves():
-    """Compare trees on columns and on boosted trees, a single linear model, and GreedyMiser."""
+    """Compare a tree with one linear model, two cascades and GreedyMiser, on five splits."""
     from _harness import report
 
-    rows = []
-    for name in ("pima", "pageblocks"):
-        prices, train, validation, test = split(name)
-        full = prices.bind(list(train[0].columns)).full
-        models = {
-            "tree": CostTreeClassifier(prices, max_depth=2, max_sweeps=4),
-            "tree of boosted trees": CostTreeClassifier(
-                prices, base="boosted", max_depth=1, max_sweeps=4, n_estimators=30, random_state=0
-            ),
-            "single linear": CostTreeClassifier(prices, max_depth=0),
-            "GreedyMiser": GreedyMiserClassifier(prices, random_state=0),
-        }
-        found = [list(curve(model, train, validation, test, full)) for model in models.values()]
+    rows, names = [], []
+    for name in SETS:
+        found = []
+        for seed in SEEDS:
+            prices, train, validation, test = split(name, seed)
+            full = prices.bind(list(train[0].columns)).full
+            models = models_of(prices, seed)
+            names = list(models)
+            found.append([curve(model, train, validation, test, full) for model in models.values()])
+            print(name, seed, np.round(found[-1], 3).tolist(), flush=True)
+        accuracy = np.array(found)  # (seeds, models, shares)
+        gain = accuracy[:, 0] - accuracy[:, 1]
+        error = gain.std(axis=0, ddof=1) / np.sqrt(len(SEEDS))
         for k, share in enumerate(SHARES):
-            rows.append((name, f"{100 * share:.0f} %", *(cells[k] for cells in found)))
-    report("cost_tree", ("data set", "budget", *models), rows)
+            means = [f"{value:.3f}" for value in accuracy[:, :, k].mean(axis=0)]
+            difference = f"{gain[:, k].mean():+.3f} ({error[k]:.3f})"
+            rows.append((name, f"{100 * share:.0f} %", *means, difference))
+    header = ("data set", "budget", *names, "tree minus single linear (standard error)")
+    report("cost_tree", header, rows)
 
 
 PARTS = {"quadrants": measure_quadrants, "speed": measure_speed, "curves": measure_curves}
