@@ -130,7 +130,7 @@ def test_a_full_disk_while_bins_are_written(run, parts, files, monkeypatch, tmp_
     def full(file, part, folder) -> None:
         raise OSError(28, "no room for 1 MB of bins of the table", folder)
 
-    monkeypatch.setattr("thrifty.learn.long_training_set._write", full)
+    monkeypatch.setattr("thrifty.learn.long_training_set.append_part", full)
     result = run("fit", "parts", *FIT, "--drop", "w")
     assert result.exit_code != 0 and "no room for" in result.stderr
     assert "Traceback" not in result.stderr

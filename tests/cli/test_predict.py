@@ -152,8 +152,14 @@ def test_a_model_that_reads_nothing_predicts_every_row(run, folder, frame) -> No
     assert json.loads(result.stdout)["rows"] == 240
 
 
-def test_only_the_columns_that_the_model_reads_are_needed(run, model, folder, frame) -> None:
-    predictor = load(model)
+def test_only_the_columns_that_the_model_reads_are_needed(run, folder, frame) -> None:
+    model = "cheap.thrifty"
+    fitted = run(
+        "fit", "table.csv", "--target", "ill", "--budget", "10", "--prices", "prices.csv",
+        "--learner", "greedy-miser", "-o", model,
+    )  # fmt: skip
+    assert fitted.exit_code == 0, fitted.stderr
+    predictor = load(folder / model)
     reads = [
         name for name, read in zip(predictor.schema.names, predictor.reads, strict=True) if read
     ]

@@ -23,7 +23,7 @@ def test_the_page_is_written_and_summarized(report, folder) -> None:
     result = report("-o", "p.html")
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
-    assert re.search(r"On 240 rows: CAD [\d.]+ per example, accuracy [\d.]+% \[", result.stdout)
+    assert re.search(r"On 240 rows: CAD [\d.]+ .*per example, accuracy [\d.]+% \[", result.stdout)
     assert "report: p.html" in result.stdout
     html = (folder / "p.html").read_text()
     assert "<h1>ill, predicted by model.thrifty</h1>" in html and "table.csv" in html
