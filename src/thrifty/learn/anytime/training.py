@@ -18,9 +18,10 @@ Floats = NDArray[np.float64]
 
 # The penalty is halved this many times, in four steps each, and is 0 in the end. Smaller steps are
 # better: of two features that are both worth their price at the next penalty, the one with the
-# larger gain is bought, not the one with the larger gain per price.
+# larger gain is bought, not the one with the larger gain per price. Every class takes every step,
+# so that many classes have to make do with two.
 HALVINGS = 13
-STEPS_PER_HALVING = 4
+STEPS_PER_HALVING, STEPS_OF_MANY, MANY_CLASSES = 4, 2, 20
 # The first penalty, as a share of the largest at which a first split is worth its price.
 FIRST_PENALTY_SHARE = 0.75
 
@@ -52,8 +53,9 @@ def penalty_schedule(
         first = FIRST_PENALTY_SHARE * largest
     if first <= 0:
         return [0.0]
-    steps = range(STEPS_PER_HALVING * HALVINGS + 1)
-    return [*(first / 2.0 ** (k / STEPS_PER_HALVING) for k in steps), 0.0]
+    per_halving = STEPS_PER_HALVING if len(codes) < MANY_CLASSES else STEPS_OF_MANY
+    steps = range(per_halving * HALVINGS + 1)
+    return [*(first / 2.0 ** (k / per_halving) for k in steps), 0.0]
 
 
 def train_representations(
