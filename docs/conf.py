@@ -24,6 +24,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     # In docs/_ext:
     "mathml",
+    "source_code",
     "built_pages",
 ]
 exclude_patterns = ["_build", "_templates"]
@@ -78,7 +79,8 @@ html_theme_options = {
     "navbar_end": ["navbar-version", "theme-switcher"],
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
-    "show_nav_level": 1,
+    "navbar_persistent": ["search-button"],
+    "collapse_navigation": True,  # else every page would list all names of the API
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pkgutil
 import re
 import runpy
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from textwrap import dedent
@@ -176,3 +178,47 @@ def test_a_method_page_links_to_its_references(page: Path) -> None:
     labels = re.findall(r"^\.\. _(\w+):", references, flags=re.MULTILINE)
     linked = re.findall(r":ref:`[^`<]+<(\w+)>`", page.read_text())
     assert set(linked) & set(labels)
+
+
+# --- words -------------------------------------------------------------------
+
+# British spelling, and words that the glossary has replaced by those of the field.
+REPLACED = {
+    r"(?:behavi|col|fav|hon|neighb)our\w*": "American spelling",
+    r"(?:label|model|travel|cancel)led": "American spelling",
+    r"learnt|whilst|grey|centred?": "American spelling",
+    r"(?:optim|organ|normal|general|minim|maxim|regular|standard)is(?:e|ed|es|ing|ation)": (
+        "American spelling"
+    ),
+    r"rows to (?:choose|report) on": "validation or test rows",
+    r"prices? of money": "cost weight",
+    r"purse": "budget",
+    r"racers?": "learners",
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_uses_the_words_of_the_glossary(page: Path) -> None:
+    text = page.read_text()
+    found = {
+        (match[0], instead)
+        for words, instead in REPLACED.items()
+        for match in re.finditer(rf"\b(?:{words})\b", text, re.IGNORECASE)
+    }
+    assert found == set()
+
+
+def test_nothing_is_misspelled() -> None:
+    typos = Path(sys.executable).with_name("typos")
+    pages = ["docs", "examples", "src", *(path.name for path in PAGES[:4]), "CHANGELOG.md"]
+    found = subprocess.run(
+        [typos, "--format", "brief", *pages], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (found.returncode, found.stdout + found.stderr) == (0, "")
+
+
+def test_the_readme_is_the_front_page_in_short() -> None:
+    front = " ".join((ROOT / "docs" / "index.rst").read_text().split())
+    pitch = " ".join(README.split("\n\n")[1].split())
+    assert pitch in front
+    assert "_static/curve.svg" in front and "docs/_static/curve.svg" in README
