@@ -169,7 +169,8 @@ def test_oldest(arguments):
     copy = ROOT / "build" / "oldest"
     shutil.rmtree(copy, ignore_errors=True)
     ignored = shutil.ignore_patterns(
-        ".git", ".venv", "build", "dist", "_build", "generated", "__pycache__", "*.so", "*.egg-info"
+        *(".git", ".venv", "build", "dist", "_build", "gallery", "generated", "__pycache__"),
+        *("*.so", "*.egg-info"),
     )
     shutil.copytree(ROOT, copy, ignore=ignored)
     oldest = {line.split("==")[0]: line for line in OLDEST.read_text().splitlines()}

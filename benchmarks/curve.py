@@ -2,8 +2,14 @@
 
 Figures are means over ten random splits into 50 % training, 20 % validation and 30 % test rows. A
 ladder is trained on the first two together, and the point that it takes for each budget is measured
-on the test rows: its bill is within the budget with a confidence of 95 %. The baseline is plain
-boosting, stopped on the validation rows, on the cheapest features that the budget pays for.
+on the test rows: its bill is within the budget with a confidence of 95 %. Others see the same rows,
+and within each budget their point with the best validation accuracy counts, without a confidence:
+
+- LightGBM with its cost penalties, coupled and lazy (CEGB), a dozen penalties each. It knows no
+  groups, so a feature has the price that it would have alone; bills count groups once.
+- scikit-learn: boosting on the features with the largest importance per price, one set of every
+  size.
+- Plain boosting, stopped on the validation rows, on the cheapest features that the budget pays for.
 
 `curve.py cost` measures the CPU time of a curve, including its intervals, relative to one fit of
 the same learner without prices: with all its trees, and with early stopping.
@@ -16,14 +22,16 @@ import sys
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
+import lightgbm
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from _harness import RESULTS, report, take_turns
 from matplotlib.figure import Figure
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
-from thrifty import BudgetClassifier, GreedyMiserClassifier, trace
+from thrifty import BudgetClassifier, GreedyMiserClassifier, adopt, trace
 from thrifty.data import digits, heart, load
 
 mpl.rcParams["svg.hashsalt"] = "thrifty"  # the same picture has the same bytes
@@ -72,6 +80,61 @@ def cheapest_features(table, budgets, train, validation, test):
     return accuracies
 
 
+def cost_penalties(table, budgets, train, validation, test):
+    """Return the test accuracy of LightGBM with its cost penalties, for each budget."""
+    prices = table.prices.bind(list(table.X.columns))
+    alone = [prices.marginal(j, []) for j in range(len(prices.own))]
+    points = []
+    for kind in ("coupled", "lazy"):
+        for tradeoff in np.geomspace(1e-3, 10.0, 12):
+            # The lazy penalty is charged for every row.
+            scale = tradeoff if kind == "coupled" else tradeoff / len(train[1])
+            booster = lightgbm.LGBMClassifier(
+                n_estimators=200, learning_rate=0.1, max_depth=4, min_child_samples=20,
+                cegb_tradeoff=scale, verbose=-1, **{f"cegb_penalty_feature_{kind}": alone},
+            )  # fmt: skip
+            stop = lightgbm.early_stopping(30, verbose=False)
+            booster.fit(*train, eval_set=[validation], callbacks=[stop])
+            model = adopt(booster, prices=table.prices)
+            points.append((model.bill(validation[0]).mean(), accuracy(model, validation), model))
+    return best_within(points, budgets, test)
+
+
+def selected_features(table, budgets, train, validation, test):
+    """Return the test accuracy of boosting on the features of most importance per price."""
+    prices = table.prices.bind(list(table.X.columns))
+    forest = ExtraTreesClassifier(300, min_samples_leaf=3, random_state=0)
+    gains = forest.fit(train[0].fillna(-1.0), train[1]).feature_importances_
+    bought, points = [], []
+    while len(bought) < len(prices.own):
+        left = [j for j in range(len(prices.own)) if j not in bought]
+        bought.append(max(left, key=lambda j: gains[j] / max(prices.marginal(j, bought), 1e-9)))
+        names = [table.X.columns[j] for j in bought]
+        model = HistGradientBoostingClassifier(max_depth=4, max_iter=60, random_state=0)
+        model.fit(train[0][names], train[1])
+        bill = prices.bill(np.isin(np.arange(len(prices.own)), bought)[None])[0]
+        points.append((bill, accuracy(model, validation), model))
+    return best_within(points, budgets, test)
+
+
+def accuracy(model, rows):
+    """Return the accuracy of a model, which may read only some of the columns."""
+    X = rows[0][getattr(model, "feature_names_in_", rows[0].columns)]
+    return (model.predict(X) == rows[1]).mean()
+
+
+def best_within(points, budgets, test):
+    """Return the test accuracy of the point with the best validation accuracy in each budget."""
+    found = []
+    for budget in budgets:
+        within = [point for point in points if point[0] <= budget]
+        # Nothing that is cheap enough: the most frequent class.
+        constant = pd.Series(test[1]).value_counts(normalize=True).max()
+        best = max(within, key=lambda point: point[1], default=None)
+        found.append(constant if best is None else accuracy(best[2], test))
+    return found
+
+
 def affordable_features(prices, budget):
     """Return at least one feature: always the cheapest next one, while the budget lasts."""
     bought, spent = [], 0.0
@@ -107,11 +170,12 @@ def draw(budgets, curves, path):
     """Draw the mean and the standard error of each curve."""
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
     axes = figure.subplots()
-    for (label, accuracies), color in zip(curves.items(), ("#0b6e4f", "#9a9a9a"), strict=True):
+    styles = zip(("#0b6e4f", "#c26a00", "#3b6fb6", "#8c8c8c"), "osD^", strict=True)
+    for (label, accuracies), (color, marker) in zip(curves.items(), styles, strict=True):
         mean = accuracies.mean(axis=0)
         error = accuracies.std(axis=0, ddof=1) / np.sqrt(len(accuracies))
-        axes.plot(budgets, mean, marker="o", color=color, label=label)
-        axes.fill_between(budgets, mean - error, mean + error, color=color, alpha=0.2)
+        axes.plot(budgets, mean, marker=marker, markersize=4, color=color, label=label)
+        axes.fill_between(budgets, mean - error, mean + error, color=color, alpha=0.15)
     axes.set_xscale("log")
     axes.set_xticks([2, 5, 10, 20, 50, 100, 200], ["2", "5", "10", "20", "50", "100", "200"])
     axes.minorticks_off()
@@ -124,14 +188,19 @@ def draw(budgets, curves, path):
 
 
 def main():
-    """Run both on the same splits, draw them and write the table."""
+    """Run all on the same splits, draw them and write the table."""
     table = heart()
-    curves = {"Thrifty: BudgetClassifier": [], "plain boosting on the cheapest features": []}
-    for seed in range(SPLITS):
-        parts = split(table, seed)
-        for method, curve in zip((with_prices, cheapest_features), curves.values(), strict=True):
-            curve.append(method(table, BUDGETS, *parts))
-    curves = {label: np.array(curve) for label, curve in curves.items()}
+    methods = {
+        "Thrifty: BudgetClassifier": with_prices,
+        "LightGBM with cost penalties (CEGB)": cost_penalties,
+        "scikit-learn, best features per price": selected_features,
+        "plain boosting on the cheapest features": cheapest_features,
+    }
+    parts = [split(table, seed) for seed in range(SPLITS)]
+    curves = {
+        label: np.array([method(table, BUDGETS, *each) for each in parts])
+        for label, method in methods.items()
+    }
     draw(BUDGETS, curves, RESULTS.parent / "_static" / "curve.svg")
     means = [curve.mean(axis=0) for curve in curves.values()]
     rows = [

@@ -1,14 +1,13 @@
-"""What does the penalty of GreedyMiser do, and which features are left when it grows?
-
-GreedyMiser is gradient boosting in which a tree pays for a feature when the ensemble first uses it.
-The penalty is the exchange rate between price and loss: at 0 the prices are ignored, and the larger
-it is, the more a feature must reduce the loss to be bought. The table is Wine Recognition, which
-ships with scikit-learn; its 13 chemical measurements have illustrative prices in euros, and three
-preparations are shared.
 """
+What does the penalty of GreedyMiser do, and which features are left when it grows?
+===================================================================================
 
-import sys
-from pathlib import Path
+GreedyMiser is gradient boosting in which a tree pays for a feature when the ensemble first uses
+it. The penalty is the exchange rate between price and loss: at 0 the prices are ignored, and the
+larger it is, the more a feature must reduce the loss to be bought. The table is Wine Recognition,
+which ships with scikit-learn; its 13 chemical measurements have illustrative prices in euros, and
+three preparations are shared.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,7 +24,9 @@ X_train, X_validation, y_train, y_validation = train_test_split(
 )
 learner = GreedyMiserClassifier(table.prices, max_depth=2, min_samples_leaf=5, random_state=0)
 
+# %%
 # Fit one model per penalty, and see what each buys.
+
 print("penalty     bill  accuracy  features bought")
 shares = []
 for penalty in PENALTIES:
@@ -39,14 +40,18 @@ print(
 )
 print("the model is the constant, which predicts the most frequent class.")
 
-# `path` sweeps the penalty in one run of boosting and keeps the trees it has grown so far;
-# `trace` measures its points on a validation set. This is how a penalty is found for a budget.
+# %%
+# ``path`` sweeps the penalty in one run of boosting and keeps the trees it has grown so far;
+# ``trace`` measures its points on a validation set. This is how a penalty is found for a budget.
+
 curve = trace(learner, X_train, y_train, validation=(X_validation, y_validation))
 print(f"\nThe path has {len(curve.points)} points; the Pareto-optimal ones:")
 for point in curve.frontier:
     print(f"  EUR {point.bill:5.2f}  accuracy {point.quality:.3f}  {point.knob['trees']} trees")
 
+# %%
 # The plot: which features are bought at each penalty, and the curve of the path.
+
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
 image = left.imshow(np.transpose(shares), cmap="Blues", vmin=0, vmax=1, aspect="auto")
 left.set_xticks(range(len(PENALTIES)), [f"{penalty:g}" for penalty in PENALTIES], rotation=45)
@@ -56,5 +61,4 @@ left.set_title("Which features are bought?")
 figure.colorbar(image, ax=left, label="share of the bottles")
 CurveDisplay.from_curve(curve, ax=right)
 right.set_title("What do they buy?")
-folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-figure.savefig(folder / "plot_boosting_penalty.png")
+plt.show()

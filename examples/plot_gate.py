@@ -1,4 +1,6 @@
-"""How many examples need the expensive model if a cheap one handles the easy ones?
+"""
+How many examples need the expensive model if a cheap one handles the easy ones?
+================================================================================
 
 You have a model that predicts well but is expensive, and most examples do not need it. A gate
 decides, example by example, whether a cheap local model is good enough; the gate and the local
@@ -6,9 +8,6 @@ model are trained together. Here the expensive model is an SVM that reads all 64
 Handwritten Digits, which ships with scikit-learn; the prices are illustrative milliseconds of a
 line sensor.
 """
-
-import sys
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 from sklearn.model_selection import train_test_split
@@ -19,8 +18,10 @@ from thrifty.data import digits
 
 SHARES = [0.0, 0.1, 0.2, 0.3, 0.5]  # of the examples, sent to the SVM
 
-# Split the rows: the models are fitted on the training set, the threshold of the gate is chosen on
-# the validation set, and the results are reported on the test set.
+# %%
+# Split the rows: the models are fitted on the training set, the threshold of the gate is chosen
+# on the validation set, and the results are reported on the test set.
+
 table = digits()
 X_train, X_rest, y_train, y_rest = train_test_split(
     table.X, table.y, test_size=0.6, stratify=table.y, random_state=0
@@ -33,8 +34,10 @@ full = table.prices.bind(list(table.X.columns)).full
 top = svm.fit(X_train, y_train).score(X_test, y_test)
 print(f"The SVM by itself: {full:.2f} ms, accuracy {top:.3f}.\n")
 
-# Train a gate and a local model for each share. "leaves" is the smallest family: one boosted model
-# whose leaves hold two values, one for the prediction and one for the gate.
+# %%
+# Train a gate and a local model for each share. "leaves" is the smallest family: one boosted
+# model whose leaves hold two values, one for the prediction and one for the gate.
+
 print("share wanted   sent   mean bill  accuracy")
 sent, accuracy = [], []
 for share in SHARES:
@@ -50,14 +53,18 @@ closed = (accuracy[2] - accuracy[0]) / (top - accuracy[0])
 print(f"Sending {sent[2]:.0%} of the images closes {closed:.0%} of the gap from the local model to")
 print("the SVM: the gate finds the images that the local model gets wrong.")
 
-# `why` says which model predicted each example, and for what reason.
+# %%
+# ``why`` says which model predicted each example, and for what reason.
+
 reasons = model.why(X_test)
 print(f"\nTwo images, at a share of {SHARES[-1]:.0%}:")
 for reason in sorted(set(reasons)):
     number = reasons.index(reason)
     print(f"  image {number}: {reason}, {model.bill(X_test)[number]:.2f} ms")
 
+# %%
 # The plot: a gate that picks the right examples lies above the line of a random choice.
+
 figure, ax = plt.subplots(figsize=(6.5, 4.5), layout="constrained")
 ax.plot(sent, accuracy, "o-", color="#0b5ba5", label="trained gate")
 ax.plot([0, 1], [accuracy[0], top], "--", color="gray", label="sent at random")
@@ -66,5 +73,4 @@ ax.set_xlabel("share of the images sent to the SVM")
 ax.set_ylabel("accuracy")
 ax.set_title("How many images need the SVM?")
 ax.legend()
-folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-figure.savefig(folder / "plot_gate.png")
+plt.show()

@@ -1,4 +1,6 @@
-"""You have a random forest that works. Which of its splits are worth what they cost?
+"""
+You have a random forest that works. Which of its splits are worth what they cost?
+==================================================================================
 
 A random forest asks for a feature wherever it helps a little, so nearly every patient pays for
 nearly every feature. Pruning removes the splits that are not worth their price, in all trees
@@ -6,9 +8,7 @@ together: a feature saves money only once no tree asks for it anymore. The table
 Wisconsin, which ships with scikit-learn, with illustrative prices in minutes.
 """
 
-import sys
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
@@ -16,8 +16,10 @@ from sklearn.model_selection import train_test_split
 from thrifty import CurveDisplay, PrunedForestClassifier, adopt, trace
 from thrifty.data import breast_cancer
 
-# Split the rows: the forest is fitted on the training set, bills are measured on the validation set
-# while pruning, and the results are reported on the test set.
+# %%
+# Split the rows: the forest is fitted on the training set, bills are measured on the validation
+# set while pruning, and the results are reported on the test set.
+
 table = breast_cancer()
 X_rest, X_test, y_rest, y_test = train_test_split(
     table.X, table.y, stratify=table.y, random_state=0
@@ -27,12 +29,17 @@ X_train, X_validation, y_train, y_validation = train_test_split(
 )
 forest = RandomForestClassifier(n_estimators=40, random_state=0).fit(X_train, y_train)
 
-# What does the forest cost today? `adopt` adds bills and changes no prediction.
+# %%
+# What does the forest cost today? ``adopt`` adds bills and changes no prediction.
+
 bill = adopt(forest, prices=table.prices).bill(X_test).mean()
 print("model   minutes  accuracy  features")
 print(f"forest  {bill:7.2f}  {forest.score(X_test, y_test):8.3f}        30")
 
-# `fit` solves for every penalty at once; `at_budget` picks one pruning, without solving again.
+# %%
+# ``fit`` solves for every penalty at once; ``at_budget`` picks one pruning, without solving
+# again.
+
 validation = (X_validation, y_validation)
 model = PrunedForestClassifier(forest, table.prices).fit(X_train, y_train, validation=validation)
 for budget in (20, 10, 5, 2):
@@ -46,13 +53,16 @@ print(
 )
 print("test set. Saving the first 12 minutes costs almost no accuracy; after that it falls.")
 
-# The whole path. `trace` clones its learners, which discards fits: FrozenEstimator keeps them.
+# %%
+# The whole path. ``trace`` clones its learners, which discards fits: FrozenEstimator keeps them.
+
 learner = PrunedForestClassifier(FrozenEstimator(forest), table.prices)
 curve = trace(learner, X_train, y_train, validation=validation)
 print(f"\nThe path has {len(curve.points)} prunings; {len(curve.frontier)} are Pareto-optimal.")
 
+# %%
 # The plot: the prunings on the validation set, from the constant to the whole forest.
+
 display = CurveDisplay.from_curve(curve)
 display.ax_.set_title("Prunings of one random forest")
-folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-display.figure_.savefig(folder / "plot_prune_a_forest.png")
+plt.show()

@@ -1,15 +1,17 @@
-"""How do you serve a model whose features must be fetched one by one?
+"""
+How do you serve a model whose features must be fetched one by one?
+===================================================================
 
 Training ends in a file. The service loads it with NumPy only, starts a walk for each patient,
-fetches the features that the walk asks for, and stores the receipt. The task is regression: how far
-diabetes progresses in a year. The table ships with scikit-learn; its prices are illustrative euros,
-and the six blood values s1 to s6 share one blood draw of 5 euros.
+fetches the features that the walk asks for, and stores the receipt. The task is regression: how
+far diabetes progresses in a year. The table ships with scikit-learn; its prices are illustrative
+euros, and the six blood values s1 to s6 share one blood draw of 5 euros.
 """
 
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import matplotlib.pyplot as plt
 from sklearn.model_selection import train_test_split
 
 from thrifty import BudgetRegressor, PurchaseDisplay, load
@@ -19,7 +21,9 @@ from thrifty.serve import CallSource, answer
 table = diabetes()
 X_train, X_test, y_train, y_test = train_test_split(table.X, table.y, random_state=0)
 
+# %%
 # Train the best model within 15 euros per patient, save it, and load it as a service would.
+
 model = BudgetRegressor(table.prices, budget=15, random_state=0).fit(X_train, y_train)
 bills, r2 = model.bill(X_test), model.score(X_test, y_test)
 print(f"All ten features cost EUR {model.prices_.full:.2f}. The model is a {model.point_.name}:")
@@ -35,7 +39,9 @@ with TemporaryDirectory() as temporary:
     print(f"Its file has {path.stat().st_size / 1024:.0f} kB and contains no code.\n")
     predictor = load(path)
 
+# %%
 # Walk one patient by hand. The walk lists the features that it wants now.
+
 patient = X_test.iloc[bills.argmin()].to_dict()
 walk = predictor.walk()
 while walk.asks:
@@ -45,19 +51,25 @@ while walk.asks:
 print(f"Predicted {walk.answer:.0f}, truth {y_test[bills.argmin()]:.0f}. The receipt:")
 print(walk.receipt)
 
-# Or let `answer` do it. It calls a function for each feature: a database, a laboratory, a person.
+# %%
+# Or let ``answer`` do it. It calls a function for each feature: a database, a laboratory, a
+# person.
+
 patient = X_test.iloc[bills.argmax()].to_dict()
 source = CallSource(lambda feature: patient[feature])
 prediction, receipt = answer(predictor, source)
 print(f"\nAn expensive patient: predicted {prediction:.0f}, truth {y_test[bills.argmax()]:.0f}.")
 print(receipt)
 
+# %%
 # The age is on file already, so it is free. The cap leaves no money for the blood draw.
+
 prediction, receipt = answer(predictor, source, known={"age": patient["age"]}, cap=8)
 print(f"\nThe same patient with a cap of 8 euros: predicted {prediction:.0f}.")
 print(receipt)
 
+# %%
 # The plot: which features do patients buy, and in which order?
+
 display = PurchaseDisplay.from_estimator(model, X_test)
-folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-display.figure_.savefig(folder / "plot_save_and_walk.png")
+plt.show()

@@ -15,7 +15,7 @@ import pytest
 from thrifty import GreedyMiserClassifier
 from thrifty.data import heart
 
-PAGE = Path(__file__).parent.parent / "docs" / "serving.rst"
+PAGE = Path(__file__).parent.parent / "docs" / "howto" / "serving.rst"
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pkgutil
 import re
 import runpy
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from textwrap import dedent
@@ -32,7 +34,7 @@ def test_the_quick_start_of_the_readme_runs(tmp_path, monkeypatch, capsys) -> No
 
 
 def test_the_price_files_of_the_page_are_the_prices_of_the_page(tmp_path) -> None:
-    page = (ROOT / "docs" / "prices.rst").read_text()
+    page = (ROOT / "docs" / "howto" / "prices.rst").read_text()
     blocks = dict(re.findall(r"code-block:: (text|toml)\n\n((?:    .*\n|\n)+)", page))
     for kind, name in {"text": "prices.csv", "toml": "prices.toml"}.items():
         (tmp_path / name).write_text(dedent(blocks[kind]))
@@ -56,7 +58,7 @@ def test_the_price_files_of_the_page_are_the_prices_of_the_page(tmp_path) -> Non
 
 def test_the_pages_name_every_extra() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    page = (ROOT / "docs" / "install.rst").read_text()
+    page = (ROOT / "docs" / "tutorials" / "install.rst").read_text()
     assert [extra for extra in project["optional-dependencies"] if f"``{extra}``" not in page] == []
 
 
@@ -81,8 +83,11 @@ def test_links_and_pictures_lead_somewhere(name: str) -> None:
 
 # --- promises ----------------------------------------------------------------
 
+# What a build leaves in docs/, and templates, are no pages.
+NO_PAGES = {"_build", "_templates", "gallery", "generated"}
+DOCS = sorted(path for path in (ROOT / "docs").rglob("*.rst") if not NO_PAGES & {*path.parts})
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "RELEASING.md",
-         *sorted((ROOT / "docs").glob("*.rst"))]  # fmt: skip
+         *DOCS]  # fmt: skip
 # Folders that a command makes, and files that stand for those of a reader.
 MADE = {"dist/", "build/", ".venv/", "docs/_build/", "thrifty-demo/", "src/thrifty/a/b/c.py",
         "tests/a/b/test_c.py", "src/thrifty/learn/discriminant.py",
@@ -134,7 +139,7 @@ def test_commands_and_extras_that_a_page_names_exist(page: Path) -> None:
 
 def test_the_table_of_extras_has_no_other() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    page = (ROOT / "docs" / "install.rst").read_text()
+    page = (ROOT / "docs" / "tutorials" / "install.rst").read_text()
     listed = re.findall(r"^``(\w+)``  ", page, re.MULTILINE)
     assert listed == list(project["optional-dependencies"])
 
@@ -152,9 +157,9 @@ NO_AUTHORS = {"Copyright", "January", "February", "March", "April", "May", "June
 
 
 def test_every_citation_is_in_the_references() -> None:
-    page = (ROOT / "docs" / "references.rst").read_text()
+    page = (ROOT / "docs" / "reference" / "references.rst").read_text()
     known = re.findall(r"^\*\*(.+?) (\d{4})[a-z]?\.\*\*", page, flags=re.MULTILINE)
-    pages = [path for path in (ROOT / "docs").rglob("*.rst") if path.name != "references.rst"]
+    pages = [path for path in DOCS if path.name != "references.rst"]
     unknown = {
         f"{author} {year} ({path.relative_to(ROOT)})"
         for path in [*(ROOT / "src").rglob("*.py"), *pages]
@@ -166,10 +171,54 @@ def test_every_citation_is_in_the_references() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", sorted((ROOT / "docs" / "methods").glob("*.rst")), ids=lambda page: page.stem
+    "page", sorted((ROOT / "docs" / "methods").glob("[!i]*.rst")), ids=lambda page: page.stem
 )
 def test_a_method_page_links_to_its_references(page: Path) -> None:
-    references = (ROOT / "docs" / "references.rst").read_text()
+    references = (ROOT / "docs" / "reference" / "references.rst").read_text()
     labels = re.findall(r"^\.\. _(\w+):", references, flags=re.MULTILINE)
     linked = re.findall(r":ref:`[^`<]+<(\w+)>`", page.read_text())
     assert set(linked) & set(labels)
+
+
+# --- words -------------------------------------------------------------------
+
+# British spelling, and words that the glossary has replaced by those of the field.
+REPLACED = {
+    r"(?:behavi|col|fav|hon|neighb)our\w*": "American spelling",
+    r"(?:label|model|travel|cancel)led": "American spelling",
+    r"learnt|whilst|grey|centred?": "American spelling",
+    r"(?:optim|organ|normal|general|minim|maxim|regular|standard)is(?:e|ed|es|ing|ation)": (
+        "American spelling"
+    ),
+    r"rows to (?:choose|report) on": "validation or test rows",
+    r"prices? of money": "cost weight",
+    r"purse": "budget",
+    r"racers?": "learners",
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_uses_the_words_of_the_glossary(page: Path) -> None:
+    text = page.read_text()
+    found = {
+        (match[0], instead)
+        for words, instead in REPLACED.items()
+        for match in re.finditer(rf"\b(?:{words})\b", text, re.IGNORECASE)
+    }
+    assert found == set()
+
+
+def test_nothing_is_misspelled() -> None:
+    typos = Path(sys.executable).with_name("typos")
+    pages = ["docs", "examples", "src", *(path.name for path in PAGES[:4]), "CHANGELOG.md"]
+    found = subprocess.run(
+        [typos, "--format", "brief", *pages], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (found.returncode, found.stdout + found.stderr) == (0, "")
+
+
+def test_the_readme_is_the_front_page_in_short() -> None:
+    front = " ".join((ROOT / "docs" / "index.rst").read_text().split())
+    pitch = " ".join(README.split("\n\n")[1].split())
+    assert pitch in front
+    assert "_static/curve.svg" in front and "docs/_static/curve.svg" in README

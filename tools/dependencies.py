@@ -28,8 +28,8 @@ PERMISSIVE = {
 }  # fmt: skip
 # The same licenses as metadata without an SPDX expression names them.
 PERMISSIVE_NAMES = {
-    "3-Clause BSD License", "Apache 2.0", "Apache License, Version 2.0", "Apache Software License",
-    "BSD", "BSD 2-Clause License",
+    "3-Clause BSD License", "3-clause BSD", "Apache 2.0", "Apache License, Version 2.0",
+    "Apache Software License", "BSD", "BSD 2-Clause License",
     "BSD 3-Clause", "BSD 3-Clause License", "BSD License",
     "Historical Permission Notice and Disclaimer (HPND)", "ISC License (ISCL)", "MIT License",
     "Python Software Foundation License",

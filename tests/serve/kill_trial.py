@@ -11,7 +11,7 @@ database, if there is one. In the end, the charges are compared with the ledger:
     python tests/serve/kill_trial.py --database sqlite --kills 200
     python tests/serve/kill_trial.py --database postgres --kills 200 --server 0.3
 
---table FILE writes the counts to a table, as docs/reliability.rst shows it.
+--table FILE writes the counts to a table, as docs/explanation/reliability.rst shows it.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ __all__ = [
     "Walk",
 ]
 
-# The class of each kind of model, by the name that model files have for it.
+#: The class of each kind of model, by the name that model files have for it.
 KINDS: dict[str, type[Frozen]] = {
     kind.kind: kind
     for kind in (
