@@ -73,6 +73,7 @@ html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["thrifty.css"]
+html_js_files = ["toggles.js"]
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "Thrifty", "alt_text": "Thrifty: home"},
