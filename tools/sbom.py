@@ -97,7 +97,7 @@ def library(reference: str, this: Distribution, scope: str) -> dict[str, Any]:
     """Return the entry of a distribution that Thrifty needs."""
     stated = stated_licenses(this.metadata)
     licenses: list[dict[str, Any]]
-    if this.metadata["License-Expression"]:
+    if this.metadata.get("License-Expression"):  # type: ignore[attr-defined]
         licenses = [{"expression": stated[0]}]
     else:
         key = {name: "id" if name in PERMISSIVE else "name" for name in stated}

@@ -69,6 +69,8 @@ FIRST_ELIMINATION = 0.05
 PATH_DECREASE = 0.6
 LARGEST_FACTOR = 4.0
 MIN_PATH_SHARE = 1e-7
+# Nothing pays at this penalty, and multiples of it are still finite.
+LARGEST_PENALTY = 1e200
 
 
 class Candidate(NamedTuple):
@@ -128,7 +130,7 @@ class TreeLearner:
         """
         found: list[Candidate] = []
         if self.objective.Z.shape[1]:  # else no split of the table paid: there are no base trees
-            scaled = [float(p) / self.scale.factor**2 for p in penalties if np.isfinite(p)]
+            scaled = [self._scaled(penalty) for penalty in penalties if np.isfinite(penalty)]
             linear, *larger = self.initial_trees
             by_shrinkage = {
                 rho: list(self._candidates_of([linear], rho, scaled)) for rho in self.shrinkages
@@ -194,8 +196,12 @@ class TreeLearner:
         """Return the frozen tree with the least exact objective at a penalty."""
         if not candidates or np.isinf(penalty):
             return self.constant
-        scaled = penalty / self.scale.factor**2
+        scaled = self._scaled(penalty)
         return self.freeze(min(candidates, key=lambda one: one.loss + scaled * one.bill))
+
+    def _scaled(self, penalty: float) -> float:
+        """Return a penalty in the units of scaled outputs."""
+        return min(float(penalty) / self.scale.factor**2, LARGEST_PENALTY)
 
     def freeze(self, candidate: Candidate) -> Frozen:
         """Fit the outputs of a candidate to convergence, and freeze it."""
