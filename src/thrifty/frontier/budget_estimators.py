@@ -9,13 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import Tags
 
 from thrifty.costs import PriceList
 from thrifty.frontier.budget_base import BudgetEstimator
 from thrifty.learn._sklearn import StrOptions
-from thrifty.learn.ndcg import ndcg
-from thrifty.learn.targets import grades, queries
+from thrifty.learn.base import PricedRanker
 
 __all__ = ["BudgetClassifier", "BudgetRanker", "BudgetRegressor"]
 
@@ -212,7 +210,7 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
         return self._fit(whole, validation, resume)
 
 
-class BudgetRanker(BudgetEstimator):
+class BudgetRanker(PricedRanker, BudgetEstimator):
     """The best ranker within a budget; see `BudgetClassifier`.
 
     Parameters
@@ -266,14 +264,3 @@ class BudgetRanker(BudgetEstimator):
         """
         whole = self._read_training(X, y, sample_weight, qid=qid, groups=groups)
         return self._fit(whole, validation, resume)
-
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """Return the mean NDCG@5 of the queries with a relevant row."""
-        scores: NDArray[np.float64] = self.predict(X)
-        return ndcg(grades(y, len(scores)), scores, queries(qid, len(scores)))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True
-        return tags

@@ -27,10 +27,12 @@ from thrifty.learn.cluster import ClusterTrainingSet, is_dask
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.importances import score_changes
 from thrifty.learn.long_training_set import LongTrainingSet
+from thrifty.learn.ndcg import ndcg
+from thrifty.learn.targets import grades, queries
 from thrifty.long_table import Table as LongTable
 from thrifty.model import Frozen
 
-__all__ = ["PRICE_LISTS", "PricedClassifier", "PricedEstimator", "task_of"]
+__all__ = ["PRICE_LISTS", "PricedClassifier", "PricedEstimator", "PricedRanker", "task_of"]
 
 
 # What the parameter `prices` may be, for scikit-learn's validation; `Prices` checks the contents.
@@ -359,3 +361,18 @@ class PricedClassifier(ClassifierMixin, PricedEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities (n, K) in the order of `classes_`."""
         return self.predictor_.predict_proba(self._checked(X))
+
+
+class PricedRanker(PricedEstimator):
+    """Base of the rankers."""
+
+    def score(self, X: Any, y: Any, qid: Any = None) -> float:
+        """Return the mean NDCG@5 of the queries with a relevant row (Xu 2014, eq. 2.20)."""
+        scores: NDArray[np.float64] = self.predict(X)
+        return ndcg(grades(y, len(scores)), scores, queries(qid, len(scores)))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        return tags

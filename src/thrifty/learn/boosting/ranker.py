@@ -7,21 +7,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags
 
 from thrifty.costs import PriceList
 from thrifty.learn._sklearn import StrOptions
+from thrifty.learn.base import PricedRanker
 from thrifty.learn.boosting.base import GreedyMiser
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.losses import LambdaLoss, Loss, SquaredLoss
-from thrifty.learn.ndcg import ndcg
 from thrifty.learn.point import Point
-from thrifty.learn.targets import grades, queries
 
 __all__ = ["GreedyMiserRanker"]
 
 
-class GreedyMiserRanker(GreedyMiser):
+class GreedyMiserRanker(PricedRanker, GreedyMiser):
     """Gradient boosting for ranking that pays for each feature once.
 
     Parameters
@@ -127,17 +125,6 @@ class GreedyMiserRanker(GreedyMiser):
         See `GreedyMiserClassifier.path`.
         """
         return self._path(self._read_training(X, y, sample_weight, qid), validation, penalties)
-
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """Return the mean NDCG@5 of the queries with a relevant row (Xu 2014, eq. 2.20)."""
-        scores = self.predict(X)
-        return ndcg(grades(y, len(scores)), scores, queries(qid, len(scores)))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True
-        return tags
 
     def _loss(self, data: TrainingSet | ValidationSet, weight: NDArray[np.float64] | None) -> Loss:
         if self.loss == "squared":

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from sklearn.utils import Tags
-
 from thrifty.costs import PriceList
+from thrifty.learn.base import PricedRanker
 from thrifty.learn.cost_tree.base import CostLinear, TreeTarget
 from thrifty.learn.cost_tree.estimators import DEPTH_CONSTRAINT, scaled_target, trees_up_to
 from thrifty.learn.cost_tree.objective import SoftObjective
 from thrifty.learn.cost_tree.soft_tree import SoftTree
 from thrifty.learn.dataset import TrainingSet, ValidationSet
-from thrifty.learn.ndcg import ndcg
 from thrifty.learn.point import Point
-from thrifty.learn.targets import grades, queries
 
 __all__ = ["CostTreeRanker"]
 
 
-class CostTreeRanker(CostLinear):
+class CostTreeRanker(PricedRanker, CostLinear):
     """A tree of linear models that orders the rows of a query (CSTC).
 
     The grades are learned by their squared error, as in Xu (2014, sec. 3.7.2); the validation set
@@ -131,17 +128,6 @@ class CostTreeRanker(CostLinear):
         See `CostTreeClassifier.path`.
         """
         return self._path(self._read_training(X, y, sample_weight, qid), validation, penalties)
-
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """Return the mean NDCG@5 of the queries with a relevant row (Xu 2014, eq. 2.20)."""
-        scores = self.predict(X)
-        return ndcg(grades(y, len(scores)), scores, queries(qid, len(scores)))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True
-        return tags
 
     def _initial_trees(self) -> list[Callable[[SoftObjective], SoftTree]]:
         return trees_up_to(self.max_depth)

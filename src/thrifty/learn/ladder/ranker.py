@@ -7,15 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags
 
+from thrifty.learn.base import PricedRanker
 from thrifty.learn.ladder.base import Ladder
 from thrifty.learn.ladder.rows import LadderRows
 from thrifty.learn.ladder.rungs import Rung
 from thrifty.learn.ladder.uncertainty import fit_uncertainty
-from thrifty.learn.ndcg import ndcg
 from thrifty.learn.point import Point
-from thrifty.learn.targets import grades, queries
 from thrifty.model import Forest
 
 __all__ = ["LadderRanker"]
@@ -23,7 +21,7 @@ __all__ = ["LadderRanker"]
 Floats = NDArray[np.float64]
 
 
-class LadderRanker(Ladder):
+class LadderRanker(PricedRanker, Ladder):
     """Models on more and more features that rank rows; a row pays for more only while that pays.
 
     Like `LadderRegressor`, with LambdaMART in place of boosting by squared error, and no forest.
@@ -99,14 +97,3 @@ class LadderRanker(Ladder):
         self, rows: LadderRows, rungs: Sequence[Rung], random: np.random.RandomState
     ) -> tuple[list[Forest | None], Floats]:
         return fit_uncertainty(rows, rungs, random)
-
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """Return the mean NDCG@5 of the queries with a relevant row."""
-        scores: Floats = self.predict(X)
-        return ndcg(grades(y, len(scores)), scores, queries(qid, len(scores)))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True
-        return tags
