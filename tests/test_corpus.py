@@ -21,8 +21,8 @@ import pytest
 
 import thrifty.errors
 from thrifty import OnlineGate, Prices, describe, load, load_points
-from thrifty.cli.cost_files import read_costs_file
-from thrifty.cli.tables import read_table
+from thrifty.cli.inputs.cost_files import read_costs_file
+from thrifty.cli.inputs.tables import read_table
 from thrifty.errors import ThriftyError
 from thrifty.frontier.curve import Curve
 from thrifty.frontier.jobs import ResumeFolder, digest_of_settings

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from thrifty import OnlineGate, Prices, load, load_points
-from thrifty.cli.cost_files import read_costs_file
-from thrifty.cli.tables import read_table
+from thrifty.cli.inputs.cost_files import read_costs_file
+from thrifty.cli.inputs.tables import read_table
 from thrifty.errors import ThriftyError
 from thrifty.learn.adopt import adopt
 from thrifty.serve import ASK

@@ -25,9 +25,9 @@ from fuzz.laws import BrokenLawError, check_predictor, check_text, require, tabl
 from fuzz.ledgers import LedgerFile
 from thrifty import OnlineGate, OperatingPoints, Prices, load, load_points
 from thrifty.bundle import Predictor, Schema, describe
-from thrifty.cli.cost_files import read_costs_file
 from thrifty.cli.group import main as command_line
-from thrifty.cli.tables import read_table, read_training_table
+from thrifty.cli.inputs.cost_files import read_costs_file
+from thrifty.cli.inputs.tables import read_table, read_training_table
 from thrifty.errors import ThriftyError
 from thrifty.frontier.jobs import ResumeFolder, digest_of_settings
 from thrifty.learn.adopt import adopt

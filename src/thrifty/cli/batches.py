@@ -69,7 +69,7 @@ class TableFile:
         DataError
             If a column is missing, there are no rows, or the file is damaged.
         """
-        from thrifty.cli.tables import match_labels
+        from thrifty.cli.inputs.tables import match_labels
 
         schema, is_csv = predictor.schema, self._csv_format is not None
         numbers = {c.name for c in schema.columns if c.categories is None}

@@ -8,6 +8,7 @@ import click
 
 from thrifty.cli.console import echo, show_json, show_settings, show_table
 from thrifty.cli.fit_progress import step
+from thrifty.cli.inputs.training import read_training_data
 from thrifty.cli.options import (
     BUDGET,
     CAP,
@@ -16,7 +17,6 @@ from thrifty.cli.options import (
     WEIGHT_COLUMN,
     TrainingOptions,
     name_main,
-    read_training_data,
     training_options,
 )
 

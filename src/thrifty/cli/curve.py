@@ -13,13 +13,13 @@ import click
 from thrifty.cli.console import echo, show_frontier, show_json
 from thrifty.cli.csv_output import to_safe_csv
 from thrifty.cli.fit_progress import learner_progress
+from thrifty.cli.inputs.training import read_training_data
 from thrifty.cli.options import (
     JSON,
     RESUME,
     OutputFile,
     TrainingOptions,
     check_outputs,
-    read_training_data,
     training_options,
 )
 from thrifty.files import write_whole

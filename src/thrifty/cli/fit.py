@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,6 +11,7 @@ from thrifty.cli.card import BY, CARD, add_card_facts, render_card, show_groups
 from thrifty.cli.clusters import SCHEDULER, on_cluster
 from thrifty.cli.console import echo, show_fit, show_json
 from thrifty.cli.fit_progress import learner_progress
+from thrifty.cli.inputs.training import read_training_data
 from thrifty.cli.options import (
     BUDGET,
     CAP,
@@ -23,7 +25,6 @@ from thrifty.cli.options import (
     check_outputs,
     finite,
     name_main,
-    read_training_data,
     training_options,
 )
 
@@ -125,13 +126,17 @@ def fit(
         write_page(html, report)
     if card:
         write_page(text, card)
+    _show({"model": output, "report": report, "card": card}, facts, as_json)
+
+
+def _show(files: dict[str, Path | None], facts: dict[str, Any], as_json: bool) -> None:
+    """Print what was found, and the files that were written."""
     if as_json:
-        files = {"model": output, "report": report, "card": card}
         show_json({**facts, **{what: path and str(path) for what, path in files.items()}})
         return
     show_fit(facts)
     show_groups(facts)
-    for what, path in {"model": output, "report": report, "card": card}.items():
+    for what, path in files.items():
         if path:
             echo(f"{what}: {path}")
 

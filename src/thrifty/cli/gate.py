@@ -10,6 +10,7 @@ import click
 from thrifty.cli.calls import load_expensive
 from thrifty.cli.console import echo, show_json, show_table, show_text
 from thrifty.cli.fit_progress import step
+from thrifty.cli.inputs.training import check_prices_and_columns
 from thrifty.cli.options import (
     FILE,
     JSON,
@@ -17,7 +18,6 @@ from thrifty.cli.options import (
     PRICES,
     UNIT,
     check_outputs,
-    check_prices_and_columns,
     finite,
 )
 
@@ -88,7 +88,7 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
         table, [target, *given["drop"]], given["prices"], given["unit"]
     )
     with step("training the gate"):
-        from thrifty.cli.tables import read_training_table
+        from thrifty.cli.inputs.tables import read_training_table
         from thrifty.frontier.fit_gate import fit_gate
         from thrifty.learn import Call, GatedClassifier
 

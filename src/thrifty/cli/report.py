@@ -42,7 +42,7 @@ def report(
     """
     check_outputs([output, card], [model, table])
     from thrifty.bundle import load
-    from thrifty.cli.tables import read_groups, read_labeled_rows
+    from thrifty.cli.inputs.tables import read_groups, read_labeled_rows
 
     predictor = load(model)
     rows = read_labeled_rows(predictor, table, target, qid, call)

@@ -75,12 +75,7 @@ def serve(
     MODEL is a model file. The server listens on this machine only, unless a token is set. It
     has a page for people at /, and describes its requests at /docs and /openapi.json.
     """
-    if budget is None and (per_minute is not None or per_day is not None):
-        raise click.UsageError("--per-minute and --per-day need --budget.")
-    if demo and (model or sources or budget is not None):
-        raise click.UsageError("--demo has its own model and sources; name none.")
-    if model is None and not demo:
-        raise click.UsageError("Missing argument 'MODEL'; or try --demo.")
+    _check_usage(model, sources, demo, budget, per_minute, per_day)
     try:
         import uvicorn
 
@@ -128,6 +123,23 @@ def serve(
         if shown is not None:
             _show_demo(shown, url)
         uvicorn.Server(config).run([socket])
+
+
+def _check_usage(
+    model: Path | None,
+    sources: Path | None,
+    demo: bool,
+    budget: float | None,
+    per_minute: float | None,
+    per_day: float | None,
+) -> None:
+    """Check that the options fit each other."""
+    if budget is None and (per_minute is not None or per_day is not None):
+        raise click.UsageError("--per-minute and --per-day need --budget.")
+    if demo and (model or sources or budget is not None):
+        raise click.UsageError("--demo has its own model and sources; name none.")
+    if model is None and not demo:
+        raise click.UsageError("Missing argument 'MODEL'; or try --demo.")
 
 
 def _undelivered(predictor: Predictor, sources: Sequence[AsyncSource]) -> list[str | int]:

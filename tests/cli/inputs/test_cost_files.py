@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thrifty.cli.cost_files import read_costs_file
+from thrifty.cli.inputs.cost_files import read_costs_file
 from thrifty.errors import DataError
 
 

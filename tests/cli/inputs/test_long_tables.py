@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import thrifty.cli.long_tables as module
+import thrifty.cli.inputs.long_tables as module
 from thrifty import load
-from thrifty.cli.long_tables import is_long, open_table
+from thrifty.cli.inputs.long_tables import is_long, open_table
 from thrifty.errors import DataError
 
 FIT = ("--target", "ill", "--budget", "20", "--learner", "greedy-miser", "-o", "m.thrifty")

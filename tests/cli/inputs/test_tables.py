@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from thrifty import GreedyMiserClassifier, load
-from thrifty.cli.tables import (
+from thrifty.cli.inputs.tables import (
     read_feature_table,
     read_labeled_rows,
     read_table,
@@ -72,7 +72,7 @@ def test_a_european_table_is_the_same_table(run, folder, frame) -> None:
     (folder / "table.csv").write_bytes(european(frame))
     (folder / "prices.csv").write_text("feature;price\nage;1,0\nchol;5,0\nfbs;3,0\nsex;0,5\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("thrifty.cli.tables.click.echo", lambda *_, **__: None)
+        patch.setattr("thrifty.cli.inputs.tables.click.echo", lambda *_, **__: None)
         read = read_table(Path("table.csv"))
     pd.testing.assert_frame_equal(read, frame)
     result = run(*FIT, "--prices", "prices.csv")

@@ -1,0 +1,1 @@
+"""What a command reads: tables, long and short, files of costs, and the training data of both."""
