@@ -340,6 +340,17 @@ def test_without_time_or_a_way_the_drawn_rows_are_all(files) -> None:
     assert model.fit(table).refit_rows_ == 0
 
 
+def test_several_budgets_are_kept_by_the_model_of_the_drawn_rows(files) -> None:
+    prices = Prices(
+        {"a": 1, "b": 2, "c": 3}, unit="CAD", also={"ms": Prices({"a": 3, "b": 1, "c": 1})}
+    )
+    model = BudgetClassifier(prices, {"CAD": 3, "ms": 4}, learners=[MISER], random_state=0)
+    model.fit(Table.parquet(files, "y", drop=["v"]))
+    assert model.refit_rows_ == 0
+    bills = model.bills(LONG)
+    assert bills["CAD"].mean() <= 3 and bills["ms"].mean() <= 4
+
+
 def test_what_needs_rows_in_memory_is_refused_before_files_are_read(files) -> None:
     table = Table.parquet(files, "y", drop=["v"])
     with pytest.raises(DataError, match="queries, groups and costs of rows need the rows"):

@@ -224,6 +224,14 @@ def test_weights_of_a_column_are_those_of_the_rows(folder, kind, settings) -> No
     assert np.array_equal(model.feature_importances_, importances)
 
 
+def test_rows_of_weight_zero_do_not_count_for_the_number_of_bins(folder, monkeypatch) -> None:
+    monkeypatch.setattr("thrifty.kernels.binning.MANY_COLUMNS", 3)
+    monkeypatch.setattr("thrifty.kernels.binning.FEW_ROWS", N - 10)
+    model = GreedyMiserClassifier(n_estimators=6, random_state=3)
+    memory = saved(model.fit(X, Y, sample_weight=W), folder)
+    assert saved(model.fit(Table.parquet(folder, "y", weight="w")), folder) == memory
+
+
 def test_a_path_with_weights_is_that_of_the_table_in_memory(folder) -> None:
     model = GreedyMiserClassifier(PRICES, n_estimators=6, random_state=3)
     table = Table.parquet(folder, "y", weight="w")

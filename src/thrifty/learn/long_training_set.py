@@ -102,7 +102,7 @@ class LongTrainingSet(TrainingSet):
         bound = bind_prices(prices, schema)
         target, classes = contents.read_target(table.n_rows)
         categorical = np.array([column.categories is not None for column in schema.columns])
-        most = most_bins(table.n_rows, len(categorical))
+        most = most_bins(len(rows), len(categorical))
         edges = [
             np.empty(0) if categorical[j] else find_edges(contents.sample[str(name)], most)
             for j, name in enumerate(schema.names)
