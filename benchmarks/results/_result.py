@@ -153,7 +153,10 @@ class Result:
             axis.set_xlabel(x)
             if log:
                 axis.set_xscale("log")
-                axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+                low, high = axis.get_xlim()
+                # Labels between powers of ten fit beside each other on short axes only.
+                subs = (1.0, 2.0, 5.0) if high / low < 300 else (1.0,)
+                axis.xaxis.set_major_locator(LogLocator(subs=subs))
                 axis.xaxis.set_major_formatter("{x:g}")
                 axis.xaxis.set_minor_formatter("")
             axis.spines[["top", "right"]].set_visible(False)
