@@ -153,9 +153,14 @@ def test_a_file_that_breaks_after_it_was_opened_is_named_by_its_worker(
         GreedyMiserClassifier(n_estimators=2).fit(X, y)
 
 
-def test_a_dask_frame_has_rows_and_no_weights(folder, tmp_path) -> None:
-    with pytest.raises(DataError, match="trained on without weights"):
-        Table.parquet(folder, target="ill", weight="age").to_dask()
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_weights_are_a_series_of_the_dask_frame(folder, kind, dask_client) -> None:
+    X, y, weight = getattr(Table, kind)(folder, target="ill", weight="age").to_dask()
+    assert X.columns.tolist() == ["sex"] and y.name == "ill"
+    assert weight.compute().tolist() == FRAME["age"].tolist()
+
+
+def test_a_dask_frame_has_rows(tmp_path) -> None:
     (tmp_path / "empty").mkdir()
     FRAME[:0].to_parquet(tmp_path / "empty" / "0.parquet")
     with pytest.raises(DataError, match="0.parquet: there are no rows"):

@@ -176,10 +176,11 @@ class Table:
                 yield Batch(path, first_row, frame)
                 first_row += len(frame)
 
-    def to_dask(self) -> tuple[Any, Any]:
+    def to_dask(self) -> tuple[Any, ...]:
         """Return the features and the target as a Dask DataFrame and Series, a partition a file.
 
-        Workers read the files when they are needed, so they have to see the same paths. What is
+        With a column of weights, these are a third: ``fit(*table.to_dask())`` takes all. Workers
+        read the files when they are needed, so they have to see the same paths. What is
         wrong with a file is reported with its name.
 
         Examples
@@ -195,16 +196,15 @@ class Table:
         """
         import dask.dataframe as dd
 
-        if self.weight is not None:
-            raise DataError("table: a Dask DataFrame is trained on without weights; leave it out")
-        first = next(self.batches(), None)
+        series = [self.target] if self.weight is None else [self.target, self.weight]
+        first = next(self.batches([*self.features, *series]), None)
         if first is None:
             raise DataError(f"{self.files[0]}: there are no rows")
         self.text_columns  # noqa: B018 - found once, for all workers
         frame = dd.from_map(
             _read_file, self.files, table=self, meta=first.frame[:0], enforce_metadata=False
         )
-        return frame[self.features], frame[self.target]
+        return frame[self.features], *(frame[name] for name in series)
 
     @cached_property
     def text_columns(self) -> set[str]:
@@ -287,7 +287,8 @@ def _read_file(path: Path, table: Table) -> DataFrame:
 
     one = copy(table)
     one.files = [path]
-    return pd.concat([batch.frame for batch in one.batches()], ignore_index=True)
+    columns = [*table.features, table.target, *filter(None, [table.weight])]
+    return pd.concat([batch.frame for batch in one.batches(columns)], ignore_index=True)
 
 
 def _read_footer(path: Path) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,10 +12,16 @@ from uncompiled import assert_same, uncompiled
 
 from thrifty.costs import Prices
 from thrifty.kernels.threads import threads
-from thrifty.learn.binned import Binned
+from thrifty.learn.binned import Binned, BinnedParts
+from thrifty.learn.boosting import cluster as cluster_module
 from thrifty.learn.boosting import grower as grower_module
 from thrifty.learn.boosting import tree_head as head_module
+from thrifty.learn.boosting import tree_part as part_module
+from thrifty.learn.boosting.cluster import ClusterBoosting, ClusterGrower, sum_rows
+from thrifty.learn.boosting.ensemble import Boosting
 from thrifty.learn.boosting.grower import Grower
+from thrifty.learn.boosting.tree_part import PartSetup, TreePart
+from thrifty.learn.losses import SquaredLoss
 from thrifty.learn.purchases import Purchases
 
 CASES = range(72)
@@ -382,7 +389,7 @@ def use_uncompiled_kernels(monkeypatch):
     """Make growers use the kernels as ordinary Python."""
     for module in ("growth", "hist_tree", "histogram", "row_blocks"):
         for name in uncompiled(module).__all__:
-            for user in (grower_module, head_module):
+            for user in (grower_module, head_module, part_module, cluster_module):
                 if hasattr(user, name):
                     monkeypatch.setattr(user, name, getattr(uncompiled(module), name))
 
@@ -466,3 +473,70 @@ def test_compiled_and_uncompiled_kernels_grow_the_same_trees(
     monkeypatch.setattr(grower_module, "INLINE_WORK", 0)
     use_uncompiled_kernels(monkeypatch)
     assert_same(grow_all(), compiled)
+
+
+class LocalParts:
+    """Parts of a table in this process, in place of those on workers."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def call(self, name, *arguments):
+        return [part.run([(name, arguments)]) for part in self.parts]
+
+    def queue(self, name, *arguments, for_new=None):
+        self.call(name, *arguments)
+
+    def forget(self, *names):
+        pass
+
+    restart = forget
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("charge", ["model", "example"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_head_without_rows_grows_the_same_trees_uncompiled_too(
+    seed, charge, weighted, monkeypatch
+):
+    case = Case.draw(seed, charge=charge, groups=2, missing=0.15, categorical=seed % 3)
+    if weighted:
+        weight = np.random.default_rng(seed).uniform(0.5, 2.0, size=case.rows)
+        case = replace(case, weight=weight)
+    binned, limits = case.binned(), {"max_depth": case.depth, "min_samples_leaf": case.lightest}
+
+    def start_in_parts():
+        setup = PartSetup(
+            binned.edges, binned.categorical, case.prices(), charge, case.depth,
+            partial(SquaredLoss, weight=None),
+        )  # fmt: skip
+        parts = LocalParts([
+            TreePart(
+                [(
+                    np.ascontiguousarray(binned.bins[:, rows]), case.target[rows],
+                    None if case.weight is None else case.weight[rows],
+                )],
+                setup,
+            )
+            for rows in (slice(0, 5), slice(5, None))
+        ])  # fmt: skip
+        sums = sum_rows(parts, case.rows, weighted)
+        head = ClusterGrower(
+            parts, BinnedParts(binned.stored[:0], binned.edges, binned.categorical, case.rows),
+            Purchases(case.prices(), 0, charge), sums, penalty=case.penalty, **limits,
+        )  # fmt: skip
+        return ClusterBoosting(SquaredLoss(np.zeros(1), None), sums.mean, head, 0.5)
+
+    def grown_by(boosting):
+        """Return gains of the root, trees, and what was paid."""
+        gains = [gain.copy() for gain in boosting.gains()]
+        boosting.boost(2)
+        forest = boosting.freeze()
+        trees = forest.nodes.view(np.uint8), forest.values, forest.subsets, forest.base
+        return [gains, *trees, boosting.head.purchases.features, boosting.head.total_due()]
+
+    loss, grower = SquaredLoss(case.target, case.weight), case.grower(case.bought())
+    expected = grown_by(Boosting(loss, grower, 0.5))
+    assert_same(grown_by(start_in_parts()), expected)
+    use_uncompiled_kernels(monkeypatch)
+    assert_same(grown_by(start_in_parts()), expected)

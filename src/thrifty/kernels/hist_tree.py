@@ -7,7 +7,8 @@ order in which they are created, and siblings are neighbors.
 
 What is here decides: it knows sums, prices and the tree, but no rows. What runs over rows is in
 `row_blocks`. Where the rows are elsewhere, a `Growth` without blocks decides (`advance` and
-`rate_children`), and others that have the rows follow (`divide` and `count`).
+`rate_children`), and others that have the rows follow (`divide`, `count` and, if each row pays,
+`pay_split` and `weigh_debts`).
 
 Prices are charged per model (`due`: one price per feature, paid by the first split) or per example
 (`own` and `shared`, per unit of weight of the rows that have not paid yet).
@@ -20,9 +21,9 @@ from cython.cimports.thrifty.kernels.binning import MISSING
 from cython.cimports.thrifty.kernels.growth import Candidates, Growth, Prices, Tree
 from cython.cimports.thrifty.kernels.histogram import subtract
 from cython.cimports.thrifty.kernels.row_blocks import (
-    collect,
     count_rows,
     divide_rows,
+    mark_paid,
     order_quanta,
     start_rows,
     weigh_unpaid,
@@ -34,7 +35,9 @@ from cython.cimports.thrifty.kernels.splits import (
     unpack,
 )
 
-__all__ = ["advance", "count", "divide", "expand", "plant", "rate_children"]
+__all__ = [
+    "advance", "count", "divide", "expand", "pay_split", "plant", "rate_children", "weigh_debts",
+]  # fmt: skip
 
 
 def plant(growth: Growth):
@@ -191,6 +194,31 @@ def count(growth: Growth, node: cython.Py_ssize_t):
         )  # fmt: skip
 
 
+def pay_split(growth: Growth, node: cython.Py_ssize_t):
+    """Let each row of `node`, whose split is in the tree, pay for its feature and its group."""
+    with cython.nogil:
+        pay_rows(growth, growth.prices, node, growth.tree.feature[node])
+
+
+def weigh_debts(growth: Growth, node: cython.Py_ssize_t):
+    """Weight of the rows of `node` that have not paid for each feature and each group."""
+    with cython.nogil:
+        weigh_each(growth, growth.prices, node)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def weigh_each(growth: Growth, prices: Prices, node: cython.Py_ssize_t) -> cython.void:
+    """See `weigh_debts`."""
+    for j in range(prices.paid.shape[0]):
+        prices.unpaid[node, j] = weigh_unpaid(growth.blocks, growth.targets, node, prices.paid, j)
+    for g in range(prices.group_paid.shape[0]):
+        prices.group_unpaid[node, g] = weigh_unpaid(
+            growth.blocks, growth.targets, node, prices.group_paid, g
+        )
+
+
 def advance(growth: Growth, inline_work: cython.longlong):
     """Split until a node's children need more than `inline_work` bin updates.
 
@@ -275,17 +303,29 @@ def pay(
     prices.bought[feature] = 1
     group = prices.group[feature]
     if prices.by_row:
-        prices.owed[feature] -= collect(growth.blocks, growth.targets, node, prices.paid, feature)
+        prices.owed[feature] -= prices.unpaid[node, feature]
         if group >= 0:
-            prices.group_owed[group] -= collect(
-                growth.blocks, growth.targets, node, prices.group_paid, group
-            )
+            prices.group_owed[group] -= prices.group_unpaid[node, group]
+        pay_rows(growth, prices, node, feature)
         return
     prices.due[feature] = 0.0
     if group >= 0:
         for other in range(prices.group.shape[0]):
             if prices.group[other] == group and not prices.bought[other]:
                 prices.due[other] = prices.own[other]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def pay_rows(
+    growth: Growth, prices: Prices, node: cython.Py_ssize_t, feature: cython.Py_ssize_t
+) -> cython.void:
+    """Mark what the rows of `node` have paid for."""
+    mark_paid(growth.blocks, node, prices.paid, feature)
+    group = prices.group[feature]
+    if group >= 0:
+        mark_paid(growth.blocks, node, prices.group_paid, group)
 
 
 @cython.cfunc

@@ -7,8 +7,8 @@ cdef void count_rows(
 ) noexcept nogil
 cdef void divide_rows(Table table, Blocks blocks, Tree tree, Py_ssize_t node) noexcept nogil
 cdef void order_quanta(Blocks blocks, Targets targets, Py_ssize_t node) noexcept nogil
-cdef long long collect(
-    Blocks blocks, Targets targets, Py_ssize_t node, unsigned char[:, ::1] paid, Py_ssize_t bill,
+cdef void mark_paid(
+    Blocks blocks, Py_ssize_t node, unsigned char[:, ::1] paid, Py_ssize_t bill,
 ) noexcept nogil
 cdef long long weigh_unpaid(
     Blocks blocks, Targets targets, Py_ssize_t node, const unsigned char[:, ::1] paid,

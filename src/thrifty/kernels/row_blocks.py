@@ -12,9 +12,9 @@ from cython.cimports.thrifty.kernels.histogram import add_partial, add_rows, cle
 from cython.cimports.thrifty.kernels.splits import COUNT_BITS
 
 __all__ = [
-    "collect",
     "count_rows",
     "divide_rows",
+    "mark_paid",
     "order_quanta",
     "start_rows",
     "weigh_unpaid",
@@ -161,19 +161,13 @@ def copy_quanta(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def collect(
-    blocks: Blocks,
-    targets: Targets,
-    node: cython.Py_ssize_t,
-    paid: cython.uchar[:, ::1],
-    bill: cython.Py_ssize_t,
-) -> cython.longlong:
-    """Mark the rows of `node` in paid[bill]; return the weight of those that were not."""
-    weight = weigh_unpaid(blocks, targets, node, paid, bill)
+def mark_paid(
+    blocks: Blocks, node: cython.Py_ssize_t, paid: cython.uchar[:, ::1], bill: cython.Py_ssize_t
+) -> cython.void:
+    """Mark the rows of `node` in paid[bill]."""
     for b in range(blocks.base.shape[0]):
         for i in range(blocks.first[b, node], blocks.last[b, node]):
             paid[bill, blocks.base[b] + blocks.rows[i]] = 1
-    return weight
 
 
 @cython.cfunc

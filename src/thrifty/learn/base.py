@@ -221,14 +221,10 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
                 f"table: {type(self).__name__} needs its rows in memory; pass frame.compute(), or "
                 "use GreedyMiserClassifier or GreedyMiserRegressor"
             )
-        for name, weight in (
-            ("sample_weight", sample_weight),
-            ("class_weight", getattr(self, "class_weight", None)),
-        ):
-            if weight is not None:
-                raise DataError(f"{name}: a Dask DataFrame is trained on without weights")
         random = check_random_state(getattr(self, "random_state", None))
-        train = ClusterTrainingSet.read_frame(task_of(self), frame, y, self.prices, random)
+        train = ClusterTrainingSet.read_frame(
+            task_of(self), frame, y, self.prices, random, sample_weight
+        )
         self.n_features_in_ = train.n_features
         self.feature_names_in_ = np.array(train.schema.table_names, dtype=object)
         return train

@@ -49,6 +49,7 @@ __all__ = [
     "naming_file",
     "no_room",
     "read_first",
+    "weights_of",
     "write_bins",
 ]
 
@@ -309,25 +310,29 @@ class Contents:
 
 def _read_weights(table: Table) -> NDArray[np.float64]:
     """Return the weight of each row; those too small to count are 0."""
-    import pandas as pd  # not before a table is read from files
-
     assert table.weight is not None
-    weights = []
-    for batch in table.batches([table.weight]):
-        cells = batch.frame[table.weight]
-        found = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
-        wrong = ~(np.isfinite(found) & (found >= 0))
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise DataError(
-                f"{batch.path}: column {table.weight!r}: {cells.iloc[row]} in row "
-                f"{batch.first_row + row} is not a weight; give a finite number of 0 or more"
-            )
-        weights.append(found)
-    weight = np.concatenate(weights)
+    weight = np.concatenate(
+        [weights_of(batch, table.weight) for batch in table.batches([table.weight])]
+    )
     if not weight.any():
         raise DataError(f"table: column {table.weight!r}: every weight is zero")
     return comparable_weights(f"table: column {table.weight!r}", weight)
+
+
+def weights_of(batch: Batch, name: str) -> NDArray[np.float64]:
+    """Return the weights in a column of a batch; raise a DataError for what is none."""
+    import pandas as pd  # not before a table is read from files
+
+    cells = batch.frame[name]
+    found = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
+    wrong = ~(np.isfinite(found) & (found >= 0))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise DataError(
+            f"{batch.path}: column {name!r}: {cells.iloc[row]} in row {batch.first_row + row} is "
+            "not a weight; give a finite number of 0 or more"
+        )
+    return np.asarray(found)
 
 
 def write_bins(

@@ -51,8 +51,13 @@ class Loss(ABC):
     def value(self, raw: Floats) -> float:
         """Return the mean loss."""
 
+    @property
+    def start_rows(self) -> Floats:
+        """What `start_from` takes the means of, (k, n): the target, or membership in a class."""
+        raise NotImplementedError
+
     def start_from(self, mean: Floats) -> Floats:
-        """Return the best constant outputs for a mean (k,) of the target, or class shares."""
+        """Return the best constant outputs for the means (k,) of `start_rows`."""
         raise NotImplementedError
 
     def _mean(self, values: Floats) -> float:
@@ -74,6 +79,11 @@ class SquaredLoss(Loss):
     def start(self) -> Floats:
         """Return the mean of the target."""
         return self.start_from(np.array([self._fixed_mean(self.y)]))
+
+    @property
+    def start_rows(self) -> Floats:
+        """The target, (1, n)."""
+        return self.y[np.newaxis]
 
     def start_from(self, mean: Floats) -> Floats:
         """Return the mean."""
@@ -104,6 +114,11 @@ class _ClassLoss(Loss):
     def start(self) -> Floats:
         """Return the best constants for the class shares."""
         return self.start_from(self.share)
+
+    @property
+    def start_rows(self) -> Floats:
+        """Membership in the class of each output, (k, n)."""
+        return self.member
 
 
 class LogLoss(_ClassLoss):

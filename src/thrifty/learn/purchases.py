@@ -18,7 +18,7 @@ class Purchases:
     ----------
     prices : BoundPrices
     rows : int
-        Rows of the training table.
+        Rows of the training table; 0 if they are elsewhere.
     charge : {"model", "example"}
         Whether a feature is paid once by the model, or by each row that reads it.
 
@@ -36,10 +36,12 @@ class Purchases:
         self.prices = prices
         self.rows = rows
         self.charge = charge
-        each = rows if charge == "example" else 0
+        each_pays = charge == "example"
         self.features = np.zeros(len(prices.own), dtype=np.uint8)
-        self.paid = np.zeros((len(prices.own) if each else 0, each), dtype=np.uint8)
-        self.group_paid = np.zeros((len(prices.shared) if each else 0, each), dtype=np.uint8)
+        self.paid = np.zeros((each_pays * len(prices.own), each_pays * rows), dtype=np.uint8)
+        self.group_paid = np.zeros(
+            (each_pays * len(prices.shared), each_pays * rows), dtype=np.uint8
+        )
 
     def due(self) -> NDArray[np.float64]:
         """Return what each feature would cost the model now, (d,)."""
@@ -62,5 +64,14 @@ class Purchases:
                     else quanta[row == 0].sum() for row in paid]  # fmt: skip
             return np.array(sums, dtype=np.float64) * unit
 
-        entry = np.append(self.prices.shared * unpaid(self.group_paid), 0.0)
-        return np.asarray(self.prices.own * unpaid(self.paid) + entry[self.prices.group])
+        return self.due_by_weight(unpaid(self.paid), unpaid(self.group_paid))
+
+    def due_by_weight(
+        self, owed: NDArray[np.float64], group_owed: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return what rows pay to read each feature, (d,).
+
+        `owed` (d,) and `group_owed` (groups,) are the weight of those that have not paid yet.
+        """
+        entry = np.append(self.prices.shared * group_owed, 0.0)
+        return np.asarray(self.prices.own * owed + entry[self.prices.group])

@@ -11,7 +11,7 @@ from thrifty.errors import DataError
 from thrifty.learn._sklearn import check_sample_weight
 from thrifty.untrusted import LARGEST
 
-__all__ = ["comparable_weights", "read_weights"]
+__all__ = ["comparable_weights", "least_weight", "read_weights"]
 
 Floats = NDArray[np.float64]
 # A weight below this share of the largest one is lost in the rounding of every sum.
@@ -47,11 +47,22 @@ def comparable_weights(what: str, weight: Floats) -> Floats:
     DataError
         If sums or squares of the weights would overflow, or be 0.
     """
-    largest = float(weight.max())
+    row = int(weight.argmax())
+    least = least_weight(what, float(weight[row]), f" in row {row}")
+    return np.where(weight < least, 0.0, weight)
+
+
+def least_weight(what: str, largest: float, where: str = "") -> float:
+    """Return the smallest weight that a sum with the largest one would show.
+
+    Raises
+    ------
+    DataError
+        If sums or squares of the weights would overflow, or be 0.
+    """
     if not 1.0 / LARGEST <= largest <= LARGEST:
-        row = int(weight.argmax())
         raise DataError(
-            f"{what}: the largest weight, {largest:g} in row {row}, is not between "
+            f"{what}: the largest weight, {largest:g}{where}, is not between "
             f"{1.0 / LARGEST:g} and {LARGEST:g}; divide all weights by it, as only ratios count"
         )
-    return np.where(weight < NEGLIGIBLE * largest, 0.0, weight)
+    return NEGLIGIBLE * largest

@@ -37,11 +37,23 @@ CASES = {
     "numbers": (GreedyMiserRegressor, SCORE, {"max_depth": 2}),
     "too dear": (GreedyMiserRegressor, SCORE, {"penalty": 100.0}),
 }  # fmt: skip
+# A tenth of the rows has weight 0, and is not even to place a bin.
+WEIGHTS = np.where(np.arange(N) % 10 == 3, 0.0, RNG.uniform(0.5, 2.0, N).round(3))
+EACH_PAYS = {"charge": "example", "penalty": 0.001, "prices": PRICES}
+WEIGHTED = {
+    "two classes": {"penalty": 0.003, "prices": PRICES},
+    "numbers": {},
+    "three classes": {"class_weight": "balanced", **EACH_PAYS},
+    "hinge": {"class_weight": {True: 3.0}, "loss": "squared_hinge"},
+}
 
 
-def frame_of(target: np.ndarray, partitions: int = 5) -> tuple[dd.DataFrame, dd.Series]:
-    frame = dd.from_pandas(X.assign(y=target), npartitions=partitions, sort=False)
-    return frame.drop(columns="y"), frame["y"]
+def frame_of(
+    target: np.ndarray, weight: np.ndarray | None = None, partitions: int = 5
+) -> tuple[dd.DataFrame | dd.Series, ...]:
+    frame = dd.from_pandas(X.assign(y=target, w=weight), npartitions=partitions, sort=False)
+    series = [frame["y"]] if weight is None else [frame["y"], frame["w"]]
+    return frame.drop(columns=["y", "w"]), *series
 
 
 def saved(model: GreedyMiserClassifier, folder: Path) -> bytes:
@@ -55,6 +67,40 @@ def test_the_model_is_that_of_the_same_rows_in_memory(case, dask_client, tmp_pat
     model = estimator(n_estimators=4, random_state=0, **settings)
     on_cluster = saved(model.fit(*frame_of(target)), tmp_path)
     assert on_cluster == saved(model.fit(X, target), tmp_path)
+
+
+@pytest.mark.parametrize("case", WEIGHTED)
+def test_weights_count_as_in_memory(case, dask_client, tmp_path):
+    estimator, target, _ = CASES[case]
+    model = estimator(n_estimators=4, random_state=0, **WEIGHTED[case])
+    on_cluster = saved(model.fit(*frame_of(target, WEIGHTS)), tmp_path)
+    assert on_cluster == saved(model.fit(X, target, WEIGHTS), tmp_path)
+
+
+@pytest.mark.parametrize("settings", [EACH_PAYS, {"class_weight": "balanced"}])
+def test_charges_and_classes_without_weights_count_as_in_memory(settings, dask_client, tmp_path):
+    target = CASES["two classes"][1]
+    model = GreedyMiserClassifier(n_estimators=4, random_state=0, **settings)
+    on_cluster = saved(model.fit(*frame_of(target)), tmp_path)
+    assert on_cluster == saved(model.fit(X, target), tmp_path)
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHTS])
+@pytest.mark.parametrize("charge", ["model", "example"])
+def test_a_path_is_that_of_the_same_rows_in_memory(charge, weight, dask_client):
+    target = CASES["three classes"][1]
+    model = GreedyMiserClassifier(PRICES, charge=charge, n_estimators=4, random_state=0)
+    found = [
+        [
+            (point.knob, point.bill, point.quality, point.model.model.values.tobytes())
+            for point in model.path(*rows, sample_weight=own, validation=(X, target))
+        ]
+        for *rows, own in (
+            (X, target, weight),
+            frame_of(target, weight) if weight is not None else (*frame_of(target), None),
+        )
+    ]
+    assert found[0] == found[1] and len(found[0]) > 4
 
 
 def test_long_parts_are_cut_into_blocks(dask_client, tmp_path, monkeypatch):
@@ -84,8 +130,8 @@ def test_a_tree_takes_few_messages(dask_client, monkeypatch):
     model = GreedyMiserClassifier(n_estimators=5, random_state=0, min_samples_leaf=1)
     model.fit(*frame_of(CASES["two classes"][1]))
     assert len(parts[0]) == 2
-    # Two for the round; the root, seven splits and the sums for the tree.
-    assert parts[0].n_messages <= 5 * 11 * len(parts[0])
+    # Three to begin; two for each round; the root, seven splits and the sums for its tree.
+    assert parts[0].n_messages <= (3 + 5 * 11) * len(parts[0])
 
 
 def test_packed_and_wide_histograms_add_up():
@@ -117,8 +163,9 @@ def worker_process(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def test_a_killed_worker_changes_nothing(worker_process, tmp_path, monkeypatch):
     target = CASES["three classes"][1]
-    model = GreedyMiserClassifier(n_estimators=3, random_state=0)
-    in_memory = saved(model.fit(X, target), tmp_path)
+    # Weights, and what each row has paid: all that a new part has to know.
+    model = GreedyMiserClassifier(n_estimators=3, random_state=0, **EACH_PAYS)
+    in_memory = saved(model.fit(X, target, WEIGHTS), tmp_path)
     calls: list[str] = []
     call = Parts.call
 
@@ -132,5 +179,5 @@ def test_a_killed_worker_changes_nothing(worker_process, tmp_path, monkeypatch):
         return call(self, name, *arguments)
 
     monkeypatch.setattr(Parts, "call", kill_at_the_second_split_of_the_fifth_tree)
-    assert saved(model.fit(*frame_of(target)), tmp_path) == in_memory
+    assert saved(model.fit(*frame_of(target, WEIGHTS)), tmp_path) == in_memory
     assert Parts.call is call

@@ -57,9 +57,39 @@ def test_it_is_the_training_set_of_the_same_rows(dask_client, monkeypatch):
     np.testing.assert_array_equal(found.X, expected.X)
     parts = dask_client.gather(dask_client.compute(found.tasks))
     whole = Binned.of(expected.X, expected.categorical, np.random.RandomState(3))
-    np.testing.assert_array_equal(np.concatenate([bins for bins, _ in parts], 1), whole.bins)
-    np.testing.assert_array_equal(np.concatenate([target for _, target in parts]), expected.y)
+    np.testing.assert_array_equal(np.concatenate([bins for bins, *_ in parts], 1), whole.bins)
+    np.testing.assert_array_equal(np.concatenate([target for _, target, _ in parts]), expected.y)
+    assert not found.is_weighted and all(weight is None for *_, weight in parts)
     assert all(map(np.array_equal, found.binned.edges, whole.edges))
+
+
+def test_rows_of_weight_zero_are_left_out(dask_client, monkeypatch):
+    monkeypatch.setattr(module, "SAMPLE", 300)
+    monkeypatch.setattr("thrifty.learn.binned.SAMPLE", 300)
+    monkeypatch.setattr("thrifty.kernels.binning.MANY_COLUMNS", 3)
+    weight = np.where(np.arange(N) % 9 == 2, 0.0, RNG.uniform(0.5, 2.0, N))
+    weight[5] = 1e-31  # too small to count
+    frame = frame_of(X.assign(y=Y, w=weight), 4)
+    found = ClusterTrainingSet.read_frame(
+        "classification", frame.drop(columns=["y", "w"]), frame["y"], PRICES,
+        np.random.RandomState(3), frame["w"],
+    )  # fmt: skip
+    expected = TrainingSet.read("classification", X, Y, PRICES, weight)
+    assert found.is_weighted and len(found) == len(expected) < N
+    assert found.class_counts.tolist() == np.bincount(expected.y).tolist()
+    assert found.value_ranges() == expected.value_ranges()
+    np.testing.assert_array_equal(found.X, expected.X)
+    for k, (low, high) in enumerate(found.weight_range):
+        own = expected.weight[expected.y == k]
+        assert (low, high) == (own.min(), own.max())
+    parts = dask_client.gather(dask_client.compute(found.tasks))
+    whole = Binned.of(expected.X, expected.categorical, np.random.RandomState(3))
+    np.testing.assert_array_equal(np.concatenate([bins for bins, *_ in parts], 1), whole.bins)
+    np.testing.assert_array_equal(np.concatenate([one for *_, one in parts]), expected.weight)
+    for class_weight in ("balanced", {"ill": 2.0, "well": 0.5}, {"ill": 2.0}):
+        factors = found.with_class_weight(class_weight).class_weight
+        balanced = expected.with_class_weight(class_weight)
+        np.testing.assert_array_equal(expected.weight * factors[expected.y], balanced.weight)
 
 
 def test_an_empty_partition_has_no_rows(dask_client):
@@ -109,25 +139,27 @@ def test_what_a_cluster_cannot_do_is_refused_before_anything_is_read(dask_client
     frame, y = frame_of(X), frame_of(X.assign(y=Y))["y"]
     numbered = dd.from_pandas(X.rename(columns={"a": 5}), npartitions=3)
     weights, classes = np.ones(N), frame_of(X.assign(y=Y), 2)["y"]
+    weighted = frame_of(X.assign(w=np.where(X.index == 399, -1.0, 1.0)))["w"]
+    none = frame_of(X.assign(w=0.0))["w"]
     for model, arguments, message in [
         (LadderClassifier(), (frame, y), "LadderClassifier needs its rows in memory"),
         (GreedyMiserRanker(), (frame, y), "GreedyMiserRanker needs its rows in memory"),
-        (GreedyMiserClassifier(), (frame, y, weights), "without weights"),
+        (GreedyMiserClassifier(), (frame, y, weights), "sample_weight: give a Dask Series"),
+        (GreedyMiserClassifier(), (frame, y, classes), "sample_weight: 2 partitions, but 3 of"),
+        (GreedyMiserClassifier(), (frame, y, weighted), "partition 2: column 'w': -1.0 in row 132"),
+        (GreedyMiserClassifier(), (frame, y, none), "sample_weight: every weight is zero"),
         (GreedyMiserClassifier(), (frame, Y), "target: give a Dask Series"),
         (GreedyMiserClassifier(), (y, y), "Series; give a Dask DataFrame"),
         (GreedyMiserClassifier(), (frame, classes), "target: 2 partitions, but 3 of the table"),
         (GreedyMiserClassifier(), (numbered, y), "column name 5 is not text"),
-        (GreedyMiserClassifier(charge="example"), (frame, y), "with charge='model'"),
         (
-            GreedyMiserClassifier(class_weight="balanced"),
+            GreedyMiserClassifier(class_weight={"ill": 0.0, "well": 1.0}),
             (frame, y),
-            "class_weight: .*without weights",
+            "class_weight: a class has weight 0; drop its rows",
         ),
     ]:
         with pytest.raises(DataError, match=message):
             model.fit(*arguments)
-    with pytest.raises(DataError, match="path: needs its rows in memory"):
-        GreedyMiserClassifier().path(frame, y, validation=(X, Y))
 
 
 def test_a_target_of_another_length_is_refused(dask_client):

@@ -24,7 +24,7 @@ from thrifty.kernels.threads import blocks, run
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS, PricedEstimator
 from thrifty.learn.binned import Binned
-from thrifty.learn.boosting.cluster import ClusterBoosting, ClusterGrower, target_mean
+from thrifty.learn.boosting.cluster import ClusterBoosting, ClusterGrower, sum_rows
 from thrifty.learn.boosting.early_stopping import ValidationMonitor, boost
 from thrifty.learn.boosting.ensemble import Boosting
 from thrifty.learn.boosting.grower import Grower
@@ -93,10 +93,8 @@ class GreedyMiser(PricedEstimator):
         if validation is not None:
             held_out = self._read_validation(validation, train)
             monitor = ValidationMonitor(held_out.X, self._loss(held_out, None))
-        if isinstance(train, ClusterTrainingSet):
-            boosting: Boosting = self._start_on_cluster(train)
-        else:
-            boosting = self._start(train, self._bin(train), self.penalty)
+        _, start = self._prepare(train)
+        boosting = start(self.penalty)
         forest = boost(boosting, self.n_estimators, monitor)
         knob = {"penalty": float(self.penalty), "trees": len(forest.roots)}
         self._predictor = self._predictor_of(forest, train, knob)
@@ -106,33 +104,38 @@ class GreedyMiser(PricedEstimator):
         self, train: TrainingSet, validation: Any, penalties: Sequence[float] | None
     ) -> Iterator[Point]:
         """Run boosting twice, with decreasing penalties and with a fixed one; merge the points."""
-        if isinstance(train, ClusterTrainingSet):
-            raise DataError("path: needs its rows in memory or in files; fit one penalty at a time")
         if penalties is not None and not len(penalties):
             raise DataError("penalties: give at least one")
         # The smallest penalty has the run of its own; None stands for those that buy something.
         *levels, last = [0.0] if penalties is None else sorted(set(penalties), reverse=True)
         held_out = self._read_validation(validation, train)
-        binned = self._bin(train)
+        binned, start = self._prepare(train)
         bins = binned.bins_of(held_out.X)
-        paths = []
-        for _ in range(2):
-            loss = self._loss(train, train.weight)
-            tracker = ValidationTracker(
-                held_out, self._loss(held_out, None), train.prices, bins, loss.start()
-            )
-            boosting = self._start(train, binned, 0.0, tracker)
-            paths.append(PenaltyPath(boosting, tracker, self.n_estimators))
-        decreasing, fixed = paths
         runs = (
-            partial(decreasing.decrease, None if penalties is None else levels),
-            partial(fixed.hold, last),
+            partial(PenaltyPath.decrease, penalties=None if penalties is None else levels),
+            partial(PenaltyPath.hold, penalty=last),
         )
-        # The two runs do not depend on each other: each gets a thread.
-        run(lambda number, _: runs[number](), blocks(2, 1))
-        points = self._points(train, decreasing)
+        found: list[list[Point]] = [[], []]
+
+        def trace(number: int, _: int) -> None:
+            boosting = start(0.0)
+            boosting.tracker = tracker = ValidationTracker(
+                held_out, self._loss(held_out, None), train.prices, bins, boosting.base
+            )
+            path = PenaltyPath(boosting, tracker, self.n_estimators)
+            runs[number](path)
+            found[number] = self._points(train, path)
+
+        if isinstance(train, ClusterTrainingSet):
+            # One after the other: the workers keep the outputs of one ensemble.
+            trace(0, 1)
+            trace(1, 2)
+        else:
+            # The two runs do not depend on each other: each gets a thread.
+            run(trace, blocks(2, 1))
+        points, of_fixed = found
         # Both runs start from the constant.
-        points += self._points(train, fixed)[min(len(points), 1) :]
+        points += of_fixed[min(len(points), 1) :]
         # Stable: of points with equal bills, those of the decreasing penalty come first.
         return iter(sorted(points, key=lambda point: point.bill))
 
@@ -188,13 +191,14 @@ class GreedyMiser(PricedEstimator):
             return train.binned
         return Binned.of(train.X, train.categorical, check_random_state(self.random_state))
 
-    def _start(
-        self,
-        train: TrainingSet,
-        binned: Binned,
-        penalty: float,
-        tracker: ValidationTracker | None = None,
-    ) -> Boosting:
+    def _prepare(self, train: TrainingSet) -> tuple[Binned, Callable[[float], Boosting]]:
+        """Bin the table; return the bins, and what starts an ensemble at a penalty."""
+        if isinstance(train, ClusterTrainingSet):
+            return train.binned, self._place(train)
+        binned = self._bin(train)
+        return binned, partial(self._start, train, binned)
+
+    def _start(self, train: TrainingSet, binned: Binned, penalty: float) -> Boosting:
         """Start an ensemble that has bought nothing yet."""
         grower = Grower(
             binned,
@@ -204,35 +208,33 @@ class GreedyMiser(PricedEstimator):
             min_samples_leaf=self.min_samples_leaf,
             weight=train.weight,
         )
-        return Boosting(self._loss(train, train.weight), grower, self.learning_rate, tracker)
+        return Boosting(self._loss(train, train.weight), grower, self.learning_rate)
 
-    def _read_cluster(self, frame: Any, y: Any, sample_weight: Any) -> TrainingSet:
-        if self.charge != "model":
-            raise DataError(
-                "charge: a Dask DataFrame is trained on with charge='model'; for 'example', name "
-                "its files in a thrifty.Table"
-            )
-        return super()._read_cluster(frame, y, sample_weight)
+    def _place(self, train: ClusterTrainingSet) -> Callable[[float], ClusterBoosting]:
+        """Bin the rows on the workers of a cluster; return what starts an ensemble on them.
 
-    def _start_on_cluster(self, train: ClusterTrainingSet) -> ClusterBoosting:
-        """Start an ensemble on rows that stay on the workers of a cluster."""
+        Each one that is started ends the one before, whose outputs the workers forget.
+        """
         bind_loss = self._bind_loss()
         setup = PartSetup(
-            train.binned.edges, train.categorical, train.prices, self.max_depth, bind_loss
-        )
+            train.binned.edges, train.categorical, train.prices, self.charge, self.max_depth,
+            bind_loss, train.class_weight,
+        )  # fmt: skip
         parts = train.place(TreePart, setup)
         # Bound to any target: its outputs, link and damping do not depend on it.
         loss = bind_loss(np.arange(max(train.n_classes, 1)))
-        if train.class_counts is None:
-            mean = target_mean(parts, len(train))
-        else:
-            mean = train.class_counts[-loss.outputs :] / len(train)
-        grower = ClusterGrower(
-            parts,
-            train.binned,
-            Purchases(train.prices, len(train), "model"),
-            penalty=self.penalty,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-        )
-        return ClusterBoosting(loss, loss.start_from(mean), grower, self.learning_rate)
+        sums = sum_rows(parts, len(train), train.is_weighted)
+
+        def start(penalty: float) -> ClusterBoosting:
+            grower = ClusterGrower(
+                parts,
+                train.binned,
+                Purchases(train.prices, 0, self.charge),
+                sums,
+                penalty=penalty,
+                max_depth=self.max_depth,
+                min_samples_leaf=self.min_samples_leaf,
+            )
+            return ClusterBoosting(loss, loss.start_from(sums.mean), grower, self.learning_rate)
+
+        return start

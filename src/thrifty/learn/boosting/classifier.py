@@ -112,7 +112,7 @@ class GreedyMiserClassifier(PricedClassifier, GreedyMiser):
         X : pandas, polars or Dask DataFrame, array of shape (n, d), or thrifty.Table
             The table; text and categorical columns are read as categories, NaN as missing. A
             `Table` is read from its files, which may be larger than memory. The rows of a Dask
-            DataFrame stay on its cluster.
+            DataFrame stay on its cluster; then target and weights are Dask Series.
         y : sequence of shape (n,)
             Labels; those of a `Table` are in its files.
         sample_weight : array of shape (n,), optional

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from thrifty.kernels.binning import MISSING
 from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.grower import Grower, GrownTree
+from thrifty.learn.boosting.tree_head import TreeHead
 from thrifty.learn.boosting.validation_tracker import ValidationTracker
 from thrifty.learn.losses import Loss
 from thrifty.model import Forest
@@ -29,24 +30,23 @@ class Boosting:
         Grows the trees and pays for them.
     learning_rate : float
         Factor for each tree (eta).
-    tracker : ValidationTracker, optional
-        Is updated with each tree.
 
     Attributes
     ----------
+    head : TreeHead
+        The grower: what decides the splits.
+    tracker : ValidationTracker or None
+        Is updated with each tree.
     raw : array of shape (k, n)
         Outputs of the training rows so far.
     """
 
-    def __init__(
-        self,
-        loss: Loss,
-        grower: Grower,
-        learning_rate: float,
-        tracker: ValidationTracker | None = None,
-    ) -> None:
-        self.loss, self.grower, self.learning_rate = loss, grower, learning_rate
-        self.tracker = tracker
+    tracker: ValidationTracker | None
+
+    def __init__(self, loss: Loss, grower: Grower, learning_rate: float) -> None:
+        self.loss, self.learning_rate, self.tracker = loss, learning_rate, None
+        self.head: TreeHead = grower
+        self.grower = grower
         self.base = loss.start()
         self.raw = np.repeat(self.base[:, np.newaxis], grower.binned.n_rows, axis=1)
         self.builder = ForestBuilder(grower.binned)

@@ -146,6 +146,10 @@ class Grower(TreeHead):
         """Add the last tree's values to `out` (n,), at the rows that it was grown on."""
         add_values(self._blocks, self.grown.left, values, out)
 
+    def total_due(self) -> NDArray[np.float64]:
+        """Return what all rows together, weighted, would pay now to read each feature, (d,)."""
+        return self.purchases.total_due(self.weight)
+
     def _start(
         self, target: NDArray[np.float64], features: NDArray[np.int64] | None
     ) -> tuple[Growth, int]:

@@ -97,7 +97,7 @@ class PenaltyPath:
         """Add one tree to each output; return False if no tree finds a split worth its price."""
         if not self.tracker.losses:
             self.tracker.record(penalty, 0)
-        self.boosting.grower.penalty = penalty
+        self.boosting.head.penalty = penalty
         if not self.boosting.boost(1):
             return False
         self.tracker.record(penalty, self.boosting.n_trees)
@@ -108,8 +108,7 @@ class PenaltyPath:
 
         Overwrites the arrays of the grower's last tree.
         """
-        grower = self.boosting.grower
-        prices = grower.purchases.total_due(grower.weight)
+        prices = self.boosting.head.total_due()
         unpaid = prices > 0
         largest = 0.0
         for gains in self.boosting.gains():

@@ -129,6 +129,10 @@ class TreeHead:
         payers, groups = nodes if len(purchases.paid) else 0, len(purchases.group_paid)
         self._unpaid = np.zeros((payers, d), np.int64), np.zeros((payers, groups), np.int64)
 
+    def total_due(self) -> NDArray[np.float64]:
+        """Return what all rows together, weighted, would pay now to read each feature, (d,)."""
+        raise NotImplementedError
+
     def _plant(
         self,
         blocks: Blocks,
@@ -178,10 +182,14 @@ class TreeHead:
         purchases, prices = self.purchases, self.purchases.prices
         return Prices(
             prices.own * charge, prices.shared * charge, prices.group, purchases.due() * charge,
-            purchases.features, purchases.paid, purchases.group_paid,
-            _unpaid_weight(purchases.paid, quanta), _unpaid_weight(purchases.group_paid, quanta),
+            purchases.features, purchases.paid, purchases.group_paid, *self._owed(quanta),
             *self._unpaid,
         )  # fmt: skip
+
+    def _owed(self, quanta: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the weight of the rows that have not paid for each feature, and each group."""
+        purchases = self.purchases
+        return _unpaid_weight(purchases.paid, quanta), _unpaid_weight(purchases.group_paid, quanta)
 
     @cached_property
     def _free(self) -> Prices:

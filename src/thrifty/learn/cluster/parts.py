@@ -101,6 +101,10 @@ class Parts:
         """Forget messages that have no effect any more; a part that is made again skips them."""
         self._done = [message for message in self._done if message[0] not in names]
 
+    def restart(self) -> None:
+        """Forget all messages: what follows starts anew."""
+        self._waiting, self._done = [], []
+
     def _send(self, part: _Part, messages: Sequence[Message]) -> Any:
         """Start a call; None if the worker is known to be lost."""
         try:
