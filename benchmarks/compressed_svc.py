@@ -51,13 +51,13 @@ METHODS = {
 }
 
 
-def rows_of(name):
+def rows_of(name, seed=0, counts=None):
     """Return training and test rows, scaled in a way that suits the data set."""
     table = load(name)
     X, y = table.X.to_numpy(np.float64), np.asarray(table.y)
     if name == "pageblocks":
         y = (y != np.bincount(y).argmax()).astype(int)
-    train, test = draw_rows(table, *ROWS[name])
+    train, test = draw_rows(table, *(counts or ROWS[name]), seed)
     if name == "mnist":
         X = X / 255.0
     elif name == "newsgroups20":
@@ -67,9 +67,9 @@ def rows_of(name):
     return X[train], y[train], X[test], y[test]
 
 
-def draw_rows(table, train, test):
+def draw_rows(table, train, test, seed):
     """Draw training and test rows, within the sets of the source if it has them."""
-    order = np.random.default_rng(0).permutation(len(table.y))
+    order = np.random.default_rng(seed).permutation(len(table.y))
     if table.split is None:
         return order[:train], order[train : train + test]
     part = np.asarray(table.split)[order]
