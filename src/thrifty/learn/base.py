@@ -199,7 +199,8 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         if not self._reads_files:
             raise DataError(
                 f"table: {type(self).__name__} needs its rows in memory; read the files, such as "
-                "by pd.read_parquet, or use GreedyMiserClassifier or GreedyMiserRegressor"
+                "by pd.read_parquet, or use GreedyMiserClassifier, GreedyMiserRegressor or "
+                "BudgetForestClassifier"
             )
         if y is not None or sample_weight is not None:
             raise DataError(
@@ -219,7 +220,7 @@ class PricedEstimator(BaseEstimator):  # type: ignore[misc]
         if not self._reads_dask:
             raise DataError(
                 f"table: {type(self).__name__} needs its rows in memory; pass frame.compute(), or "
-                "use GreedyMiserClassifier or GreedyMiserRegressor"
+                "use GreedyMiserClassifier, GreedyMiserRegressor or BudgetForestClassifier"
             )
         random = check_random_state(getattr(self, "random_state", None))
         train = ClusterTrainingSet.read_frame(

@@ -56,8 +56,7 @@ class GreedyMiser(PricedEstimator):
         "random_state": ["random_state"],
     }
 
-    _reads_files = _reads_weights = True
-    _reads_dask = True
+    _reads_files = _reads_weights = _reads_dask = True
 
     def __init__(
         self,

@@ -19,6 +19,7 @@ from thrifty.kernels.hist_tree import count, divide, pay_split, weigh_debts
 from thrifty.kernels.histogram import node_sums
 from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.grower import Grower
+from thrifty.learn.cluster.training_set import BinnedRows, join_rows
 from thrifty.learn.losses import Loss
 from thrifty.learn.purchases import Purchases
 
@@ -80,24 +81,14 @@ class TreePart(Grower):
 
     Parameters
     ----------
-    partitions : sequence of (bins, target, weight)
-        Bins (d, m), targets (m,) and weights (m,), or None, of the rows.
+    partitions : sequence of BinnedRows
     setup : PartSetup
     """
 
-    def __init__(
-        self,
-        partitions: Sequence[tuple[NDArray[np.uint8], NDArray[Any], Floats | None]],
-        setup: PartSetup,
-    ) -> None:
-        bins, targets, weights = zip(*partitions, strict=True)
-        self.y = np.concatenate(targets)
-        weight = None if weights[0] is None else np.concatenate(weights)
-        if setup.class_weight is not None:
-            balance = setup.class_weight[self.y]
-            weight = balance if weight is None else weight * balance
+    def __init__(self, partitions: Sequence[BinnedRows], setup: PartSetup) -> None:
+        bins, self.y, weight = join_rows(partitions, setup.class_weight)
         super().__init__(
-            Binned(np.concatenate(bins, axis=1), setup.edges, setup.categorical),
+            Binned(bins, setup.edges, setup.categorical),
             Purchases(setup.prices, len(self.y), setup.charge),
             max_depth=setup.max_depth,
             weight=weight,

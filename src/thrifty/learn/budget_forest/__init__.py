@@ -4,6 +4,7 @@ What is where:
 
 - `classifier.py`: the estimator, algorithm 1: add trees while the mean bill is within the budget.
 - `grower.py`: GreedyTree of algorithm 1: one tree from one seed; frozen trees.
+- `cluster.py`: the same by the workers of a cluster, which share the trees.
 - `impurities.py`: the admissible impurities, eq. 11 and Nan 2018, eq. 3.12 and 3.13.
 - `reference_tree.py`: the same algorithm in plain NumPy, for any impurity.
 - `prefixes.py`: bills and errors of every prefix of a forest, in one pass.

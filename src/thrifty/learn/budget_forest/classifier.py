@@ -20,9 +20,11 @@ from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS, PricedClassifier
 from thrifty.learn.binned import Binned
+from thrifty.learn.budget_forest.cluster import ClusterTreeGrower
 from thrifty.learn.budget_forest.grower import SPLITS, Rules, TreeGrower, freeze_trees
 from thrifty.learn.budget_forest.impurities import Impurity, ThresholdPairs
 from thrifty.learn.budget_forest.prefixes import PrefixScorer
+from thrifty.learn.cluster import ClusterTrainingSet, is_dask
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.long_training_set import LongTrainingSet
 from thrifty.learn.point import Point
@@ -35,6 +37,7 @@ __all__ = ["BudgetForestClassifier"]
 ALPHAS = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 25.0, 35.0, 45.0)
 # Trees grown before the budget is checked: enough for the threads, few enough to throw away.
 BATCH = 8
+AnyGrower = TreeGrower | ClusterTreeGrower
 UNLIMITED = np.iinfo(np.int32).max
 
 
@@ -89,7 +92,7 @@ class BudgetForestClassifier(PricedClassifier):
     2.0
     """
 
-    _reads_files = _reads_weights = True
+    _reads_files = _reads_weights = _reads_dask = True
     # The kernel counts two classes in a word, and numbers the words by bytes.
     _most_classes: ClassVar[tuple[int, str] | None] = (512, "trees count all of them at every cut")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -143,9 +146,11 @@ class BudgetForestClassifier(PricedClassifier):
 
         Parameters
         ----------
-        X : pandas or polars DataFrame, array of shape (n, d), or thrifty.Table
+        X : pandas, polars or Dask DataFrame, array of shape (n, d), or thrifty.Table
             The table; text and categorical columns are read as categories, NaN as missing. A
-            `Table` is read from its files, which may be larger than memory.
+            `Table` is read from its files, which may be larger than memory. The rows of a Dask
+            DataFrame are binned by its cluster, whose workers then share the trees; target and
+            weights are Dask Series.
         y : sequence of shape (n,)
             Labels; those of a `Table` are in its files.
         sample_weight : array of shape (n,), optional
@@ -153,9 +158,10 @@ class BudgetForestClassifier(PricedClassifier):
             `bootstrap`, their weight in the impurity.
         validation : (Xv, yv), optional
             Rows on which the mean bill is compared with the budget; by default the training rows,
-            unless they are in files.
+            if they are in memory.
         """
-        if isinstance(X, Table) and self.budget is not None and validation is None:
+        in_memory = not isinstance(X, Table) and not is_dask(X)
+        if not in_memory and self.budget is not None and validation is None:
             raise DataError("budget: give a validation set, as the rows are not kept in memory")
         train = self._read_training(X, y, sample_weight)
         grower, random = self._grower(train)
@@ -217,7 +223,7 @@ class BudgetForestClassifier(PricedClassifier):
         # Stable: of points with equal bills, the larger alpha comes first, the constant before it.
         return iter(sorted(points, key=lambda point: point.bill))
 
-    def _grower(self, train: TrainingSet) -> tuple[TreeGrower, np.random.RandomState]:
+    def _grower(self, train: TrainingSet) -> tuple[AnyGrower, np.random.RandomState]:
         """Bin the table and settle how trees are grown; return what draws their seeds, too."""
         d, share = train.n_features, self.max_features
         number = share if isinstance(share, int | np.integer) else int(np.ceil(share * d))
@@ -227,6 +233,8 @@ class BudgetForestClassifier(PricedClassifier):
             max_depth=UNLIMITED if self.max_depth is None else self.max_depth,
             bootstrap=self.bootstrap,
         )
+        if isinstance(train, ClusterTrainingSet):
+            return ClusterTreeGrower(train, rules), train.random
         if isinstance(train, LongTrainingSet):
             binned: Binned = train.binned
             random = train.random
@@ -244,7 +252,7 @@ class BudgetForestClassifier(PricedClassifier):
     def _grow_within_budget(
         self,
         train: TrainingSet,
-        grower: TreeGrower,
+        grower: AnyGrower,
         impurity: Impurity,
         seeds: list[int],
         rows: NDArray[np.floating],

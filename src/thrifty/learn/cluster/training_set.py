@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -29,7 +30,7 @@ from thrifty.learn.targets import Labels
 from thrifty.learn.weights import least_weight
 from thrifty.long_table import Batch
 
-__all__ = ["ClusterTrainingSet", "is_dask"]
+__all__ = ["BinnedRows", "ClusterTrainingSet", "is_dask", "join_rows"]
 
 Floats = NDArray[np.float64]
 
@@ -62,8 +63,7 @@ class ClusterTrainingSet(TrainingSet):
     ----------
     client : distributed.Client
     tasks : list of Delayed
-        Each computes the bins (d, m), the target (m,) and the weights (m,), or None, of one
-        partition.
+        Each computes the `BinnedRows` of one partition.
     n_rows : list of int
         Number of rows of each partition.
     class_counts : int array of shape (K,)
@@ -74,6 +74,8 @@ class ClusterTrainingSet(TrainingSet):
         What the bins mean, without rows.
     ranges : list of d pairs or None
         Smallest and largest value of each column; None for categories.
+    random : RandomState
+        What drew the sample that places the bins, as it was left.
     is_weighted : bool
         Whether rows have weights.
     class_weight : array of shape (K,) or None
@@ -87,6 +89,7 @@ class ClusterTrainingSet(TrainingSet):
     weight_range: Floats = field(kw_only=True)
     binned: BinnedParts = field(kw_only=True)
     ranges: list[list[float] | None] = field(kw_only=True)
+    random: np.random.RandomState = field(kw_only=True)
     is_weighted: bool = field(kw_only=True)
     class_weight: Floats | None = field(kw_only=True, default=None)
 
@@ -148,7 +151,7 @@ class ClusterTrainingSet(TrainingSet):
             tasks=[one for one, rows in zip(tasks, n_rows, strict=True) if rows],
             n_rows=[rows for rows in n_rows if rows],
             binned=BinnedParts(none, edges, categorical, total),
-            ranges=whole.contents.ranges(schema),
+            ranges=whole.contents.ranges(schema), random=random,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -157,6 +160,23 @@ class ClusterTrainingSet(TrainingSet):
     def value_ranges(self) -> list[list[float] | None]:
         """Return the smallest and the largest value of each column; None for categories."""
         return self.ranges
+
+    @cached_property
+    def rows(self) -> list[Any]:
+        """Futures of the `BinnedRows` of each partition, which the workers keep."""
+        futures = self.client.compute(self.tasks)
+        finish_tasks(self.client, futures)
+        return list(futures)
+
+    @cached_property
+    def class_shares(self) -> Floats:
+        """Weighted share of each class, (K,)."""
+        counts = self.class_counts
+        if self.is_weighted:
+            # Of floats, in the order of the rows, as in memory: by one worker.
+            sums = self.client.submit(weigh_classes, self.rows, self.class_weight, self.n_classes)
+            counts = sums.result()
+        return np.asarray(counts / counts.sum())
 
     def with_class_weight(self, class_weight: dict[Any, float] | str | None) -> Self:
         """Multiply the weights of the rows by those of their classes, as scikit-learn does."""
@@ -361,10 +381,16 @@ def take_rows(
     return values, schema.encode(frame[names].iloc[shown]) if len(shown) else values[:0]
 
 
-def bin_rows(
-    frame: Any, about: tuple[Any, ...], number: int
-) -> tuple[NDArray[np.uint8], NDArray[Any], Floats | None]:
-    """Return bins (d, m), class codes or numbers, and weights of the rows of a partition."""
+class BinnedRows(NamedTuple):
+    """Bins (d, m), class codes or numbers (m,), and weights (m,), or None, of some rows."""
+
+    bins: NDArray[np.uint8]
+    target: NDArray[Any]
+    weight: Floats | None
+
+
+def bin_rows(frame: Any, about: tuple[Any, ...], number: int) -> BinnedRows:
+    """Bin the rows of a partition."""
     task, columns, schema, edges, classes = about
     frame = _trained_on(frame, columns)
     contents = Contents(task, columns, 0)
@@ -377,7 +403,26 @@ def bin_rows(
     X = schema.encode(frame[columns.features])
     categorical = np.array([column.categories is not None for column in schema.columns])
     weight = None if columns.weight is None else frame[columns.weight].to_numpy(np.float64)
-    return bin_table(X, categorical, edges=edges)[0], target, weight
+    return BinnedRows(bin_table(X, categorical, edges=edges)[0], target, weight)
+
+
+def join_rows(partitions: Sequence[BinnedRows], class_weight: Floats | None) -> BinnedRows:
+    """Return the rows of several partitions, with weights times those of their classes."""
+    bins, targets, weights = zip(*partitions, strict=True)
+    target = np.concatenate(targets)
+    weight = None if weights[0] is None else np.concatenate(weights)
+    if class_weight is not None:
+        balance = class_weight[target]
+        weight = balance if weight is None else weight * balance
+    return BinnedRows(np.concatenate(bins, axis=1), target, weight)
+
+
+def weigh_classes(
+    partitions: Sequence[BinnedRows], class_weight: Floats | None, n_classes: int
+) -> Floats:
+    """Return the weight of each class, (K,), of the rows of all partitions."""
+    _, codes, weight = join_rows(partitions, class_weight)
+    return np.asarray(np.bincount(codes, weight, n_classes), dtype=np.float64)
 
 
 def _kept(frame: Any, columns: FrameColumns) -> NDArray[np.bool_] | None:
