@@ -16,8 +16,9 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,20 @@ class Result:
         self._seconds += self._kept[key]["seconds"]
         return self._kept[key]["value"]
 
+    def runs(
+        self, measure: Callable[..., Any], seeds: Sequence[int], **choices: Sequence[Any]
+    ) -> dict[tuple[Any, ...], list[Any]]:
+        """Return the cells of all combinations of some choices, each as a list over the seeds.
+
+        They are computed seed by seed, so that a run that is interrupted has all methods.
+        """
+        found: dict[tuple[Any, ...], list[Any]] = {}
+        for seed in seeds:
+            for chosen in product(*choices.values()):
+                settings = dict(zip(choices, chosen, strict=True))
+                found.setdefault(chosen, []).append(self.cell(measure, **settings, seed=seed))
+        return found
+
     # --- the page
 
     def text(self, text: str) -> None:
@@ -173,6 +188,28 @@ class Result:
         figure.savefig(path, metadata={"Date": None}, facecolor="white")
         plt.close(figure)
         self._parts.append(f".. image:: {path.name}\n   :alt: {alt}")
+
+    def curves(
+        self,
+        part: str,
+        found: dict[tuple[str, str], np.ndarray],
+        shares: Sequence[float],
+        alt: str,
+        log: bool = True,
+    ) -> None:
+        """Add a picture and a table of test quality within shares of the full price.
+
+        `found` has, for a data set and a method, the quality by run and share.
+        """
+        panels: dict[str, dict[str, Any]] = {}
+        rows = []
+        for (data, method), runs in found.items():
+            cells = [mean_and_error(column) for column in np.asarray(runs).T]
+            shown = [(100 * s, mean) for s, (mean, _) in zip(shares, cells, strict=True)]
+            panels.setdefault(data, {})[method] = tuple(zip(*shown, strict=True))
+            rows.append((data, method, *(f"{mean:.3f} ± {error:.3f}" for mean, error in cells)))
+        self.picture(part, panels, "budget in % of the full price", "test quality", alt, log=log)
+        self.table(part, ("data set", "method", *(f"{100 * s:g} %" for s in shares)), rows)
 
     def claim(self, text: str, published: str, ours: str, held: bool, why: str = "") -> None:
         """Add a claim of the paper, and whether it held here; if not, why."""
@@ -259,6 +296,55 @@ def best_within(
         within = [point for point in points if point[bill] <= budget * (1 + 1e-9)]
         chosen.append(max(within, key=lambda point: point[quality], default=None))
     return chosen
+
+
+def accuracy_points(path: Iterable[Any], test: tuple[Any, Any]) -> list[dict[str, float]]:
+    """Return the points of a path of classifiers, with bills as shares of the full price."""
+    X, y = test
+    return [
+        {
+            "validation": p.quality,
+            "validation_bill": p.bill / p.model.prices.full,
+            "test": float(np.mean(p.model.predict(X) == np.asarray(y))),
+            "bill": float(p.model.bill(X).mean()) / p.model.prices.full,
+        }
+        for p in path
+    ]
+
+
+def thinned(path: Iterable[Any], most: int = 40) -> list[Any]:
+    """Return at most so many points of a path, spread evenly over the logarithm of the bill."""
+    points = sorted(path, key=lambda point: point.bill)
+    bills = np.array([point.bill for point in points])
+    if not (bills > 0).any():
+        return points[:1]
+    wanted = np.geomspace(bills[bills > 0].min(), bills[-1], most - 1)
+    return [points[i] for i in sorted({0, *np.searchsorted(bills, wanted).tolist()})]
+
+
+def quality_within(
+    runs: Sequence[Sequence[dict[str, float]]], shares: Sequence[float]
+) -> np.ndarray:
+    """Return test quality by run and share of the full price; NaN where nothing is within it."""
+    chosen = [best_within(points, shares) for points in runs]
+    return np.array([[np.nan if p is None else p["test"] for p in some] for some in chosen])
+
+
+def compare(
+    ours: np.ndarray, theirs: np.ndarray, shares: Sequence[float]
+) -> tuple[np.ndarray, list[float]]:
+    """Return the mean lead at each share, and the shares where we are behind.
+
+    Behind is by more than the standard error of the lead, which is paired over the runs.
+    """
+    leads = np.asarray(ours) - np.asarray(theirs)
+    means, errors = leads.mean(axis=0), leads.std(axis=0, ddof=1) / np.sqrt(len(leads))
+    return means, [s for s, m, e in zip(shares, means, errors, strict=True) if m < -e]
+
+
+def percent(shares: Sequence[float]) -> str:
+    """Return shares as text, such as "5 %, 10 %"; "no budget" if there are none."""
+    return ", ".join(f"{100 * share:g} %" for share in shares) or "no budget"
 
 
 def _yes(claim: dict[str, Any]) -> str:
