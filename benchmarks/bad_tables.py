@@ -6,6 +6,9 @@ estimators with their default settings (baselines are always small). An outcome 
 refusal with an error of Thrifty (or one that scikit-learn documents), or "slow" (more than the
 limit), "wrong" or "escape". It ends with status 1 if there is any of these.
 
+Outcomes are kept in build/bad_tables, so that a run which was stopped goes on where it was; delete
+that folder to begin again. The table is written once all cells have an outcome.
+
     python benchmarks/bad_tables.py [--only WORD] [--jobs N]
 """
 
@@ -27,7 +30,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 OUTPUT = ROOT / "docs" / "reliability" / "tables.csv"
-KINDS = ("answer", "refused", "slow", "wrong", "escape")
+KEPT = ROOT / "build" / "bad_tables"
+# Outcomes, and what the table calls them.
+KINDS = {"answer": "answered", "refused": "refused", "slow": "slow", "wrong": "wrong",
+         "escape": "escapes"}  # fmt: skip
+# A table without a meaning for the estimator, such as one of labels for a regression.
+NOT_APPLICABLE = "not applicable"
 MEMORY = 6 * 2**30
 # A cell is ended after this many CPU seconds; what took longer than the limit is slow.
 PATIENCE = 25.0
@@ -42,7 +50,7 @@ def _ring(*_: Any) -> None:
 
 
 def run_estimator(name: str, only: str) -> None:
-    """Run all tables on one estimator; print a line of JSON for each."""
+    """Run the tables that have no outcome yet on one estimator; keep a line of JSON for each."""
     from bad_tables import Outcome, bad_tables, estimators, run
 
     import thrifty
@@ -51,8 +59,9 @@ def run_estimator(name: str, only: str) -> None:
     signal.signal(signal.SIGVTALRM, _ring)
     small, default = estimators(small=True)[name], estimators(small=False)[name]
     is_public = hasattr(thrifty, name)
+    known = {cell["table"] for cell in kept_cells(name)}
     for table in bad_tables():
-        if only not in table.name:
+        if only not in table.name or table.name in known:
             continue
         signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
         try:
@@ -61,9 +70,17 @@ def run_estimator(name: str, only: str) -> None:
             outcome = Outcome("slow", PATIENCE, "ended")
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        if outcome is not None:
-            line = {"table": table.name, "kind": outcome.kind, "seconds": outcome.seconds}
-            print(json.dumps(line | {"estimator": name, "words": outcome.words[:200]}), flush=True)
+        outcome = outcome or Outcome(NOT_APPLICABLE)
+        cell = {"table": table.name, "kind": outcome.kind, "seconds": outcome.seconds}
+        with (KEPT / f"{name}.jsonl").open("a") as file:
+            file.write(json.dumps(cell | {"estimator": name, "words": outcome.words[:200]}) + "\n")
+
+
+def kept_cells(name: str) -> list[dict[str, Any]]:
+    """Return the outcomes of one estimator so far; a line that was cut short does not count."""
+    path = KEPT / f"{name}.jsonl"
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("}\n")]
 
 
 def cells_of(name: str, only: str) -> list[dict[str, Any]]:
@@ -72,22 +89,24 @@ def cells_of(name: str, only: str) -> list[dict[str, Any]]:
     # Threads of OpenMP that wait count as CPU time, and so against the limit.
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    cells = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    cells = [cell for cell in kept_cells(name) if only in cell["table"]]
     if done.returncode:
         cells.append({"table": "(the process)", "kind": "escape", "seconds": 0.0,
                       "estimator": name, "words": done.stderr[-200:]})  # fmt: skip
     print(name, len(cells), flush=True)
-    return cells
+    return [cell for cell in cells if cell["kind"] != NOT_APPLICABLE]
 
 
 def main(only: str, n_jobs: int) -> int:
     """Run every estimator and write the table; return 1 if an outcome is not allowed."""
     from bad_tables import estimators
 
+    KEPT.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(n_jobs) as pool:
         found = pool.map(lambda name: cells_of(name, only), estimators(small=True))
         cells = [cell for some in found for cell in some]
-    write(cells)
+    if not only:
+        write(cells)
     bad = [cell for cell in cells if cell["kind"] not in ("answer", "refused")]
     for cell in bad:
         print(cell)
@@ -95,20 +114,25 @@ def main(only: str, n_jobs: int) -> int:
 
 
 def write(cells: list[dict[str, Any]]) -> None:
-    """Write the counts of each table, and of all."""
-    by_table: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    """Write the counts of each kind of table, of each large table, and of all."""
+    from bad_tables import bad_tables
+
+    heavy = {table.name for table in bad_tables() if table.heavy}
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for cell in cells:
-        by_table[cell["table"]].append(cell)
-    by_table["all"] = cells
+        kind = cell["table"].split(":")[0]
+        rows[cell["table"].removeprefix("size: ") if cell["table"] in heavy else kind].append(cell)
+    rows["all"] = cells
     OUTPUT.parent.mkdir(parents=True, exist_ok=True)
     with OUTPUT.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["table", *KINDS, "most CPU seconds", "by"])
-        for table, some in by_table.items():
+        writer.writerow(["odd in", "tables", "fits", *KINDS.values(), "most CPU seconds", "by"])
+        for kind, some in rows.items():
             slowest = max(some, key=lambda cell: cell["seconds"])
             counts = [sum(cell["kind"] == kind for cell in some) for kind in KINDS]
+            tables = len({cell["table"] for cell in some})
             seconds = f"{slowest['seconds']:.1f}"
-            writer.writerow([table, *counts, seconds, slowest["estimator"]])
+            writer.writerow([kind, tables, len(some), *counts, seconds, slowest["estimator"]])
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from bad_tables import HARD, bad_tables, estimators, run
 
 import thrifty
 from thrifty import DataError, ThriftyError
+from thrifty.learn import baselines
 from thrifty.serve import RowSource, answer
 
 TABLES = {table.name: table for table in bad_tables()}
@@ -131,6 +132,27 @@ def test_more_classes_than_a_forest_can_count_are_refused() -> None:
     assert len(model.classes_) == 512
 
 
+def test_many_classes_share_the_rounds_of_fewer(monkeypatch) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.arange(60) % 4
+    for module, model, words in (
+        ("edge_cloud.base", thrifty.EdgeCloudClassifier(max_steps=4), "2 instead of 4 steps"),
+        (
+            "neighbors.additive",
+            thrifty.MarginNeighborsClassifier(n_estimators=6),
+            "3 instead of 6 rounds of stumps are made, .* as for 2 classes; raise n_estimators",
+        ),
+        (
+            "policy.classifier",
+            thrifty.PolicyClassifier(n_estimators=4, random_state=0),
+            "2 instead of 4 boosting rounds",
+        ),
+    ):
+        monkeypatch.setattr(f"thrifty.learn.{module}.MANY_CLASSES", 2)
+        with pytest.warns(UserWarning, match=f"4 classes: {words}"):
+            model.fit(X, y)
+
+
 def test_many_classes_share_the_sweeps_of_cost_sensitive_trees() -> None:
     y = np.repeat(np.arange(40), 3)
     X = np.random.default_rng(0).normal(size=(120, 2))
@@ -155,6 +177,8 @@ def test_too_many_devices_or_inputs_are_refused_with_the_limit(monkeypatch) -> N
         thrifty.SubmodularTreeClassifier().fit(X, y)
     with pytest.raises(DataError, match="151 classes; every pair of them has an SVM"):
         thrifty.CompressedSVC().fit(np.zeros((302, 1)), np.arange(302) % 151)
+    with pytest.raises(DataError, match="51 classes; every purchase compares all pairs of them"):
+        baselines.ValueOfClassifier().fit(np.zeros((102, 1)), np.arange(102) % 51)
 
 
 # --- what is given to a model later

@@ -71,7 +71,7 @@ class Table:
         if isinstance(source, Mapping):
             table = _from_columns(list(source), list(source.values()))
         elif hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
-            columns = [source.iloc[:, j] for j in range(source.shape[1])]
+            columns = [column for _, column in source.items()]
             table = _from_columns(list(source.columns), columns, rows=len(source))
         elif hasattr(source, "get_columns"):  # polars
             table = _from_columns(list(source.columns), source.get_columns(), rows=source.height)

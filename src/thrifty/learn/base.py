@@ -32,7 +32,14 @@ from thrifty.learn.targets import grades, queries
 from thrifty.long_table import Table as LongTable
 from thrifty.model import Frozen
 
-__all__ = ["PRICE_LISTS", "PricedClassifier", "PricedEstimator", "PricedRanker", "task_of"]
+__all__ = [
+    "PRICE_LISTS",
+    "PricedClassifier",
+    "PricedEstimator",
+    "PricedRanker",
+    "share_rounds",
+    "task_of",
+]
 
 
 # What the parameter `prices` may be, for scikit-learn's validation; `Prices` checks the contents.
@@ -373,3 +380,40 @@ class PricedRanker(PricedEstimator):
         tags.target_tags.required = True
         tags.target_tags.positive_only = True
         return tags
+
+
+def share_rounds(wanted: int, n_classes: int, limit: int, parameter: str, rounds: str) -> int:
+    """Return how many rounds are made, so that all classes together take no more than `limit` do.
+
+    Parameters
+    ----------
+    wanted : int
+        The rounds that are asked for.
+    n_classes : int
+    limit : int
+        Up to this many classes, all the rounds are made.
+    parameter, rounds : str
+        The parameter that asks for the rounds, and what they are, for the warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from thrifty.learn.base import share_rounds
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     share_rounds(10, 80, 40, "max_sweeps", "sweeps")
+    5
+    >>> print(caught[0].message)
+    80 classes: 5 instead of 10 sweeps are made, about as much work as for 40 classes; raise
+    max_sweeps for more
+    """
+    if n_classes <= limit or wanted <= 1:
+        return wanted
+    shared = max(1, wanted * limit // n_classes)
+    warnings.warn(
+        f"{n_classes} classes: {shared} instead of {wanted} {rounds} are made, about as much work "
+        f"as for {limit} classes; raise {parameter} for more",
+        UserWarning,
+        stacklevel=3,
+    )
+    return shared

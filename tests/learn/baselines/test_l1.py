@@ -13,6 +13,7 @@ from thrifty import Prices
 from thrifty.errors import DataError
 from thrifty.learn.baselines import PricedL1Classifier, PricedL1Regressor
 from thrifty.learn.baselines.l1 import minimize_quadratic
+from thrifty.learn.baselines.ridged_gram import RidgedGram
 from thrifty.learn.cost_tree.objective import LogisticLoss
 
 # The parameter of an L1 norm depends on the version of scikit-learn.
@@ -80,6 +81,6 @@ def test_a_regression_path_measures_r2(train, prices):
 
 def test_a_diagonal_quadratic_is_minimized_by_soft_thresholding():
     gradient, curvature = np.array([3.0, -1.0, 0.5]), np.array([1.0, 2.0, 4.0])
-    costs = np.array([1.0, 2.0, 0.0])
-    found = minimize_quadratic(gradient, np.diag(curvature), costs, np.zeros(3))
+    diagonal, costs = RidgedGram(np.zeros((1, 3)), curvature), np.array([1.0, 2.0, 0.0])
+    found = minimize_quadratic(gradient, diagonal, costs, np.zeros(3))
     np.testing.assert_allclose(found, [-2.0, 0.0, -0.125], atol=1e-12)

@@ -73,3 +73,26 @@ def test_a_pair_that_bought_nothing_is_not_refitted(half_hard, problem_of, famil
         problem_of(X, y), 100.0, KLDistance(), np.random.RandomState(0)
     )
     assert pair.refit(np.zeros(100), share=0.5) is pair
+
+
+def test_of_a_wide_table_only_what_greedy_miser_buys_is_read(
+    half_hard, problem_of, families, monkeypatch
+) -> None:
+    X, y = half_hard(400)
+    problem, miser = problem_of(X, y), 0.004
+    # A gate that has to tell apart rows by column 3 would buy it.
+    q = np.where(X[:, 3] > 0, 0.9, 0.1)
+
+    def supports() -> list[np.ndarray]:
+        (pair,) = families["boosted"].initial_pairs(
+            problem, miser, KLDistance(), np.random.RandomState(0)
+        )
+        gate, local = pair.update(q).freeze()
+        return [pair.freeze()[1].support, gate.support | local.support]
+
+    first, every = supports()
+    assert every[3] and not first[3]
+    monkeypatch.setattr("thrifty.learn.gates.boosted.MAX_COLUMNS", 3)
+    again, read = supports()
+    np.testing.assert_array_equal(again, first)
+    assert read.any() and not (read & ~first).any()

@@ -91,6 +91,7 @@ def test_states_are_bounded(settings):
     assert settings.n_states(10**6, 5) == 50_000
     assert settings.n_states(3000, 1000) == 5000
     assert settings.n_states(3000, 10**6) == 3000
+    assert settings.n_states(3000, 5, n_classes=1000) == 5000
     assert settings.short().n_estimators == 20
 
 

@@ -186,6 +186,10 @@ class ValueOfClassifier(SequentialClassifier):
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
+    _most_classes: ClassVar[tuple[int, str] | None] = (
+        50,
+        "every purchase compares all pairs of them",
+    )
 
     def __init__(
         self, prices: PriceList | None = None, threshold: float = 0.95, alpha: float = 0.05

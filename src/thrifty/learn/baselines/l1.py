@@ -31,6 +31,7 @@ from thrifty.learn.baselines.base import (
     standalone_prices,
 )
 from thrifty.learn.baselines.priced_weights import LinearWeights
+from thrifty.learn.baselines.ridged_gram import RidgedGram
 from thrifty.learn.baselines.stage_inputs import Stage, StageInputs, column_inputs
 from thrifty.learn.cost_tree.objective import HalfSquaredError, LogisticLoss, NodeLoss
 from thrifty.learn.dataset import TrainingSet
@@ -230,12 +231,12 @@ class L1Problem(NamedTuple):
         loss = float(self.weight @ self.loss.value(self.Z @ b, self.y))
         return loss + float(self.costs @ np.abs(b)) + 0.5 * RIDGE * float(b @ b)
 
-    def derivatives(self, b: Floats) -> tuple[Floats, Floats]:
+    def derivatives(self, b: Floats) -> tuple[Floats, RidgedGram]:
         """Return gradient (q,) and Hessian (q, q) of loss and ridge at `b`."""
         first, second = self.loss.derivatives(self.Z @ b, self.y)
-        hessian = self.Z.T @ (self.Z * (self.weight * second)[:, np.newaxis])
-        hessian[np.diag_indices(len(b))] += RIDGE
-        return self.Z.T @ (self.weight * first) + RIDGE * b, hessian
+        scaled = self.Z * np.sqrt(self.weight * second)[:, np.newaxis]
+        gradient = self.Z.T @ (self.weight * first) + RIDGE * b
+        return gradient, RidgedGram(scaled, np.full(len(b), RIDGE))
 
 
 def minimize_l1(problem: L1Problem, start: Floats) -> Floats:
@@ -257,13 +258,15 @@ def minimize_l1(problem: L1Problem, start: Floats) -> Floats:
     return b
 
 
-def minimize_quadratic(gradient: Floats, hessian: Floats, costs: Floats, start: Floats) -> Floats:
+def minimize_quadratic(
+    gradient: Floats, hessian: RidgedGram, costs: Floats, start: Floats
+) -> Floats:
     """Minimize the quadratic model at `start` (q,) plus ``costs @ abs(b)``.
 
     Accelerated proximal gradient steps with restarts (FISTA) find which weights are 0 and the
     signs of the others; given these, the minimum solves a linear system.
     """
-    step_size = 1.0 / max(float(np.linalg.eigvalsh(hessian)[-1]), 1e-300)
+    step_size = 1.0 / max(hessian.largest_eigenvalue(), 1e-300)
     offset = gradient - hessian @ start
     b, ahead, momentum = start, start, 1.0
     for number in range(1, MAX_GRADIENT_STEPS + 1):
@@ -282,14 +285,14 @@ def minimize_quadratic(gradient: Floats, hessian: Floats, costs: Floats, start: 
     return b
 
 
-def _solve_for_signs(offset: Floats, hessian: Floats, costs: Floats, b: Floats) -> Floats | None:
+def _solve_for_signs(
+    offset: Floats, hessian: RidgedGram, costs: Floats, b: Floats
+) -> Floats | None:
     """Return the minimum among weights with the signs of `b`; None if it is not the global one."""
     active = np.flatnonzero((b != 0) | (costs == 0))
     sign = np.sign(b[active])
     found = np.zeros_like(b)
-    found[active] = np.linalg.solve(
-        hessian[np.ix_(active, active)], -offset[active] - costs[active] * sign
-    )
+    found[active] = hessian.solve(-offset[active] - costs[active] * sign, active)
     if np.any((found[active] * sign < 0) & (costs[active] > 0)):
         return None
     gradient = np.abs(hessian @ found + offset)

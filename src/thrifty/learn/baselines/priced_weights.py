@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.learn.baselines.ridged_gram import RidgedGram
 from thrifty.learn.cost_tree.cost_terms import ROOT_SMOOTHING
 from thrifty.learn.cost_tree.objective import LogisticLoss
 
@@ -186,9 +187,7 @@ class LinearProblem:
         # The bias is eliminated first, which centers the inputs.
         mean = curvature @ self.Z / curvature.sum()
         centered = (self.Z - mean) * np.sqrt(curvature)[:, np.newaxis]
-        hessian = centered.T @ centered
-        hessian[np.diag_indices(len(ridges))] += ridges
-        move = np.linalg.solve(hessian, bias_gradient * mean - gradient)
+        move = RidgedGram(centered, ridges).solve(bias_gradient * mean - gradient)
         return LinearWeights(move, -bias_gradient / float(curvature.sum()) - float(mean @ move))
 
     def largest_penalty(self, weight: Floats) -> float:

@@ -6,7 +6,6 @@ With more than two classes each class has a tree, and all are learned at the sam
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from sklearn.utils import check_random_state, compute_sample_weight
 
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
-from thrifty.learn.base import PRICE_LISTS, PricedClassifier, PricedEstimator
+from thrifty.learn.base import PRICE_LISTS, PricedClassifier, PricedEstimator, share_rounds
 from thrifty.learn.cost_tree.criteria import ranking_criterion
 from thrifty.learn.cost_tree.fit import TreeLearner
 from thrifty.learn.cost_tree.inputs import (
@@ -51,8 +50,8 @@ TREE_SHRINKAGES = (1e-4, 1e-3, 1e-2, 3e-2)
 UNTESTED_SHRINKAGE = 1e-2
 # Every node solves linear systems of the size of the inputs.
 MAX_INPUTS = 2000
-# Number of trees from which on their sweeps are shared out.
-MANY_TREES = 30
+# More classes, each of which has a tree, share the sweeps of so many, and skip medium depths.
+MANY_CLASSES = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,16 +236,13 @@ class CostLinear(PricedEstimator):
             query = validation.query if validation.clusters is None else validation.clusters
             grades = np.asarray(validation.y, dtype=float)
             criterion = ranking_criterion(self.criterion, grades, query)
-        max_sweeps = self.max_sweeps
-        if len(targets) > MANY_TREES and max_sweeps > 1:
-            max_sweeps = max(1, max_sweeps * MANY_TREES // len(targets))
-            warnings.warn(
-                f"{len(targets)} classes have a tree each: {max_sweeps} instead of "
-                f"{self.max_sweeps} sweeps are made, as many in all as for {MANY_TREES} classes; "
-                "raise max_sweeps for more",
-                UserWarning,
-                stacklevel=3,
-            )
+        max_sweeps = share_rounds(
+            self.max_sweeps, len(targets), MANY_CLASSES, "max_sweeps", "sweeps"
+        )
+        initial_trees = self._initial_trees()
+        if len(targets) > MANY_CLASSES:
+            # The largest are pruned to smaller ones; those in between save little.
+            initial_trees = [initial_trees[k] for k in sorted({0, len(initial_trees) - 1})]
         for target in targets:
             inputs: Inputs | None = columns
             if inputs is None:
@@ -263,7 +259,7 @@ class CostLinear(PricedEstimator):
             )
             learners.append(
                 TreeLearner(
-                    inputs, on_train, on_validation, self._initial_trees(), max_sweeps,
+                    inputs, on_train, on_validation, initial_trees, max_sweeps,
                     target.scale, target.constant, shrinkages, criterion,
                 )
             )  # fmt: skip

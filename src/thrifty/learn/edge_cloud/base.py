@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
-from thrifty.learn.base import PRICE_LISTS, PricedEstimator
+from thrifty.learn.base import PRICE_LISTS, PricedEstimator, share_rounds
 from thrifty.learn.edge_cloud.devices import DeviceTable
 from thrifty.learn.edge_cloud.direct import penalty_path
 from thrifty.learn.edge_cloud.gated_sum import GatedSum
@@ -39,6 +39,8 @@ TRANSMIT_SHARES = tuple(round(0.1 * k, 1) for k in range(1, 11))
 START_OFFSET, START_NOISE, N_STARTS = 1.0, 0.1, 8
 # Share of the rows that candidates are compared on; smaller tables have no rows to spare.
 VALIDATION_SHARE, MIN_ROWS_TO_SPLIT = 0.25, 40
+# More classes, for each of which every device has a contribution, share the steps of so many.
+MANY_CLASSES = 100
 
 
 class EdgeCloudEstimator(PricedEstimator):
@@ -143,10 +145,12 @@ class EdgeCloudEstimator(PricedEstimator):
         Candidates are soft gates, and gates that ignore the features. More transmissions need not
         help: gates for each smaller limit are candidates, too.
         """
-        max_steps = int(self.max_steps)
+        max_steps = share_rounds(
+            int(self.max_steps), len(starts[0].base), MANY_CLASSES, "max_steps", "steps"
+        )
         limits = sorted({*shares, *(s for s in TRANSMIT_SHARES if s < shares[0])}, reverse=True)
         always_open = always_open_gates(split, starts[0], max_steps)
-        activations, soft = self._soft_gates(starts, split, limits)
+        activations, soft = self._soft_gates(starts, split, limits, max_steps)
         best = {
             limit: harden(split, [always_open, *candidates], activations, limit, max_steps)
             for limit, candidates in zip(limits, soft, strict=True)
@@ -157,10 +161,10 @@ class EdgeCloudEstimator(PricedEstimator):
             yield refit(split, gates, max_steps)
 
     def _soft_gates(
-        self, starts: list[GatedSum], split: GateSplit, limits: Sequence[float]
+        self, starts: list[GatedSum], split: GateSplit, limits: Sequence[float], max_steps: int
     ) -> tuple[tuple[str, ...], Iterator[list[GatedSum]]]:
         """Return the activations to try, and candidates for each of decreasing limits."""
-        (rows, loss), ridge, max_steps = split.training, split.ridge, int(self.max_steps)
+        (rows, loss), ridge = split.training, split.ridge
         if self.gates in ("relu", "sigmoid"):
             path = penalty_path(rows, loss, self.gates, ridge, starts, max_steps)
             return ("step", self.gates), repeat(list(path), len(limits))

@@ -37,7 +37,8 @@ class EdgeCloudClassifier(PricedClassifier, EdgeCloudEstimator):
     C : float
         Inverse of the regularization.
     max_steps : int
-        Maximum number of steps of each optimization.
+        Maximum number of steps of each optimization. More than 100 classes share the steps of 100;
+        a warning says how many are made.
     class_weight : dict, "balanced" or None
         Weights of the classes.
     random_state : int, RandomState or None

@@ -76,7 +76,7 @@ def direct_objective(
         gates = model.gate_values(rows)
         act = activate(gates) * rows.present
         values, gradient = loss(model.outputs(rows, act))
-        gradient = gradient * weights
+        gradient *= weights
         v, a, base = model.contribution_gradients(rows, act, gradient)
         by_activation = model.activation_gradient(rows, gradient) * rows.present + penalties
         w, b = model.gate_gradients(rows, by_activation * derivative(gates))

@@ -97,7 +97,7 @@ def fit_contributions(
     def objective(flat: Floats) -> tuple[float, Floats]:
         now = GatedSum.unpack(flat, like)
         values, gradient = loss(inputs @ now.v + activation @ now.a + now.base)
-        gradient = gradient * weights
+        gradient *= weights
         by_v, by_a = inputs.T @ gradient + ridge * now.v, activation.T @ gradient + ridge * now.a
         penalty = 0.5 * ridge * (np.sum(now.v**2) + np.sum(now.a**2))
         gradients = GatedSum(by_v, by_a, *no_gates, gradient.sum(axis=0))

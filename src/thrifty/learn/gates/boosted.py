@@ -7,7 +7,7 @@ row is sent, this is GreedyMiser.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -28,11 +28,16 @@ from thrifty.model import Forest, Frozen
 __all__ = ["BoostedFamily", "BoostedPair", "PairBooster"]
 
 Floats = NDArray[np.float64]
+# With more columns, all but those that GreedyMiser buys are left out after the first pair.
+MAX_COLUMNS = 2000
 
 
 @dataclass(frozen=True)
 class BoostedFamily(GateFamily):
     """Hyperparameters of the boosted trees, the same for gate and local model.
+
+    Of a table with more than 2,000 columns, both read only those that GreedyMiser buys at the same
+    penalty: it has compared all of them, and to do so in every alternation would take too long.
 
     Parameters
     ----------
@@ -61,7 +66,12 @@ class BoostedFamily(GateFamily):
         train = problem.train
         binned = Binned.of(train.X, train.categorical, random)
         halves = assign_folds(train.y, 2, random)
-        return [PairBooster(self, problem, penalty, distance, binned, halves).boost(None)]
+        booster = PairBooster(self, problem, penalty, distance, binned, halves)
+        pair = booster.boost(None)
+        if train.n_features > MAX_COLUMNS and len(pair.features):
+            booster = replace(booster, columns=pair.features)
+            pair = BoostedPair(booster, pair.local, None)
+        return [pair]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +89,8 @@ class PairBooster:
         The training rows.
     halves : int64 array of shape (n,)
         Half of the rows, 0 or 1, that each row belongs to.
+    columns : int64 array or None
+        The features that trees may read; None for all.
     """
 
     family: BoostedFamily
@@ -87,6 +99,7 @@ class PairBooster:
     distance: Distance
     binned: Binned
     halves: NDArray[np.int64]
+    columns: NDArray[np.int64] | None = None
 
     def boost(self, q: Floats | None, features: NDArray[np.int64] | None = None) -> BoostedPair:
         """Grow local model and gate for q; None sends no row and leaves the gate at 0.
@@ -131,7 +144,7 @@ class PairBooster:
             max_depth=self.family.max_depth,
             min_samples_leaf=self.family.min_samples_leaf,
             weight=train.weight,
-            features=features,
+            features=self.columns if features is None else features,
         )
 
 
@@ -144,11 +157,18 @@ class BoostedPair(GatePair):
     local : Boosting
     gate : Boosting or None
         None for a gate of 0.
+
+    Attributes
+    ----------
+    local : Boosting
+    features : int64 array
+        What both have bought.
     """
 
     def __init__(self, booster: PairBooster, local: Boosting, gate: Boosting | None) -> None:
-        self._booster, self._local, self._gate = booster, local, gate
+        self._booster, self.local, self._gate = booster, local, gate
         bought = local.grower.purchases.features > 0
+        self.features = np.flatnonzero(bought)
         bill = float(booster.problem.train.prices.bill(bought[np.newaxis])[0])
         self._cost = booster.penalty * bill
 
@@ -161,9 +181,9 @@ class BoostedPair(GatePair):
     @cached_property
     def local_loss(self) -> Floats:
         """Log-loss of each row, (n,)."""
-        loss = self._local.loss
+        loss = self.local.loss
         assert isinstance(loss, LocalLoss)
-        return loss.losses(self._local.raw)
+        return loss.losses(self.local.raw)
 
     @property
     def cost(self) -> float:
@@ -180,8 +200,7 @@ class BoostedPair(GatePair):
         Trees overfit the rows they were grown on, so by the training losses hardly any row would
         need the expensive model. (The alternation itself uses training losses, as Nan 2018 does.)
         """
-        booster, problem = self._booster, self._booster.problem
-        features = np.flatnonzero(self._local.grower.purchases.features)
+        booster, problem, features = self._booster, self._booster.problem, self.features
         if not len(features):
             return self
         excess = booster.out_of_fold_loss(q, features) - problem.expensive_loss
@@ -191,7 +210,7 @@ class BoostedPair(GatePair):
 
     def freeze(self) -> tuple[Frozen, Frozen]:
         """Return two forests."""
-        local = self._local.freeze()
+        local = self.local.freeze()
         if self._gate is None:
             return Forest.constant([0.0], "sum", local.n_features), local
         return self._gate.freeze(), local

@@ -17,6 +17,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from thrifty.costs import Prices
+from thrifty.learn.base import share_rounds
 from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.ensemble import Boosting
 from thrifty.learn.boosting.grower import Grower
@@ -38,6 +39,8 @@ BASES = ("logistic", "stumps", "svm")
 LEARNING_RATE = 0.1
 # Rows on each side of a stump; at most a quarter of a small table.
 MIN_SAMPLES_LEAF = 5
+# More classes, each of which has stumps of its own, share those of so many.
+MANY_CLASSES = 150
 # Iterations after which the linear solvers give up.
 MAX_ITER_LOGISTIC, MAX_ITER_SVM = 2_000, 20_000
 
@@ -105,11 +108,15 @@ def fit_additive(
     C : float
         Inverse regularization of the linear classifiers.
     n_estimators : int
-        Number of stumps, for each class if there are more than two.
+        Number of stumps, for each class if there are more than two. More than 150 classes share
+        the stumps of 150.
     random_state : int, RandomState or None
     """
     if base == "stumps":
-        return fit_stumps(table, n_estimators, random_state)
+        rounds = share_rounds(
+            n_estimators, table.n_classes, MANY_CLASSES, "n_estimators", "rounds of stumps"
+        )
+        return fit_stumps(table, rounds, random_state)
     if base == "logistic":
         return fit_linear(LogisticRegression(C=C, max_iter=MAX_ITER_LOGISTIC), table)
     return fit_linear(LinearSVC(C=C, max_iter=MAX_ITER_SVM, random_state=random_state), table)

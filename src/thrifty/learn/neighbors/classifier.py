@@ -54,7 +54,8 @@ class MarginNeighborsClassifier(SequentialClassifier):
     C : float
         Inverse regularization of the linear classifiers.
     n_estimators : int
-        Number of stumps, for each class if there are more than two.
+        Number of stumps, for each class if there are more than two. More than 150 classes share the
+        stumps of 150; a warning says how many each has.
     random_state : int, RandomState or None
         Seed of the base classifier.
 

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval
-from thrifty.learn.base import PRICE_LISTS, PricedClassifier
+from thrifty.learn.base import PRICE_LISTS, PricedClassifier, share_rounds
 from thrifty.learn.binned import Binned
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.folds import assign_folds
@@ -28,6 +28,8 @@ __all__ = ["PolicyClassifier"]
 
 # Cost weights of a path, the last one being 0.
 N_COST_WEIGHTS = 12
+# More classes, for each of which every leaf has a value, share the boosting rounds of so many.
+MANY_CLASSES = 150
 
 
 class PolicyClassifier(PricedClassifier):
@@ -48,7 +50,8 @@ class PolicyClassifier(PricedClassifier):
     cap : float, optional
         Largest bill of any row, prices per evaluation apart.
     n_estimators : int
-        Boosting rounds.
+        Boosting rounds. More than 150 classes share the rounds of 150; a warning says how many are
+        made.
     min_samples_leaf : float
         Smallest number of training states, or sum of their weights, in a leaf; a row gives several
         states, with different features bought.
@@ -171,10 +174,13 @@ class PolicyClassifier(PricedClassifier):
         table = PolicyTable(
             train.X, train.y, train.n_classes, fold, binned, train.prices, train.weight
         )
+        rounds = share_rounds(
+            self.n_estimators, train.n_classes, MANY_CLASSES, "n_estimators", "boosting rounds"
+        )
         settings = replace(
             PolicySettings(),
-            n_estimators=self.n_estimators,
-            value_estimators=self.n_estimators,
+            n_estimators=rounds,
+            value_estimators=rounds,
             min_samples_leaf=self.min_samples_leaf,
         )
         seed = np.random.default_rng(random.randint(2**31 - 1))

@@ -53,8 +53,8 @@ class PolicySettings:
     min_states, max_states : int
         Bounds on the number of states: small tables have more for each row, long ones fewer.
     max_cells : int
-        Bound on the number of states times the number of features, for wide tables; but every row
-        gives a state if `max_states` allows it.
+        Bound on the number of states times that of the features, or of the classes if there are
+        more of them; but every row gives a state if `max_states` allows it.
     n_estimators, learning_rate : int, float
         Boosting rounds of a predictor, and the factor for each tree.
     value_estimators, value_learning_rate : int, float
@@ -115,10 +115,10 @@ class PolicySettings:
         )
         return replace(self, max_states=states, max_trial_rows=rows)
 
-    def n_states(self, n: int, d: int) -> int:
+    def n_states(self, n: int, d: int, n_classes: int = 2) -> int:
         """Return the number of states for a table of n rows and d features."""
         wanted = max(self.states_per_row * n, self.min_states)
-        return min(max(min(wanted, self.max_cells // d), n), self.max_states)
+        return min(max(min(wanted, self.max_cells // max(d, n_classes)), n), self.max_states)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +265,7 @@ def fit_policy(
     items = Items.of(table.prices, free)
     seeds = random.spawn(6)
     n, d = table.X.shape
-    states = draw_states(n, items, settings.n_states(n, d), seeds[0])
+    states = draw_states(n, items, settings.n_states(n, d, table.n_classes), seeds[0])
     trainer = Trainer(table, items, settings.short(), states.share(settings.first_share))
     predictors, gain = trainer.fit_predictors(seeds[1])
     if len(items) > settings.max_items:
