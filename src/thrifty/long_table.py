@@ -202,10 +202,11 @@ class Table:
         if first is None:
             raise DataError(f"{self.files[0]}: there are no rows")
         self.text_columns  # noqa: B018 - found once, for all workers
+        empty = first.frame[:0]
+        paths = [path.absolute() for path in self.files]  # workers run in other folders
         frame = dd.from_map(
-            _read_file, self.files, table=self, empty=first.frame[:0], meta=first.frame[:0],
-            enforce_metadata=False,
-        )  # fmt: skip
+            _read_file, paths, table=self, empty=empty, meta=empty, enforce_metadata=False
+        )
         return frame[self.features], *(frame[name] for name in series)
 
     @cached_property
