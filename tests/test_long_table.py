@@ -82,6 +82,31 @@ def test_all_files_whose_columns_differ_are_named(folder) -> None:
     assert "e.parquet: column 'extra' is not in" in text
 
 
+def test_csv_files_whose_columns_differ_are_named(folder) -> None:
+    FRAME.drop(columns="age").to_csv(folder / "c.csv", index=False)
+    FRAME.assign(extra=1).to_csv(folder / "d.csv", index=False)
+    with pytest.raises(DataError, match=r"(?s)c\.csv: there is no column 'age'.*d\.csv: .*'extra'"):
+        Table.csv(folder, "ill")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_file_without_rows_adds_none(tmp_path, kind, dask_client) -> None:
+    for name, rows in (("a", FRAME[:0]), ("b", FRAME[:3]), ("c", FRAME[:0]), ("d", FRAME[3:])):
+        if kind == "parquet":
+            rows.to_parquet(tmp_path / f"{name}.parquet")
+        else:
+            rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    table = getattr(Table, kind)(tmp_path, "ill")
+    assert table.n_rows == 4 and table.text_columns == {"sex"}
+    assert [(batch.path.stem, len(batch.frame)) for batch in table.batches()] == [
+        ("b", 3),
+        ("d", 1),
+    ]
+    X, y = table.to_dask()
+    assert X.npartitions == 4 and y.compute().tolist() == FRAME["ill"].tolist()
+    assert GreedyMiserClassifier(n_estimators=1).fit(table).classes_.tolist() == [0, 1]
+
+
 def test_a_long_list_of_problems_is_shortened(folder) -> None:
     for k in range(15):
         FRAME.drop(columns="age").to_parquet(folder / f"c{k}.parquet")
@@ -119,8 +144,10 @@ def test_an_unreadable_folder_is_named(folder, monkeypatch) -> None:
         raise PermissionError(13, os.strerror(13), path)
 
     monkeypatch.setattr(os, "listdir", refuse)
-    with pytest.raises(DataError, match="the folder cannot be read: Permission denied"):
-        Table.parquet(folder, "ill")
+    # A pattern, or a name, seems to have no file there.
+    for where in (folder, folder / "2025-*.parquet", folder / "sub" / "a.parquet"):
+        with pytest.raises(DataError, match="the folder cannot be read: Permission denied"):
+            Table.parquet(where, "ill")
 
 
 def test_kinds_of_columns_are_told_apart(folder) -> None:

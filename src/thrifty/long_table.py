@@ -173,7 +173,8 @@ class Table:
                     for name in columns:
                         if name not in text and frame[name].dtype.kind not in "biuf":
                             frame[name] = parse_numbers(frame[name])
-                yield Batch(path, first_row, frame)
+                if len(frame):
+                    yield Batch(path, first_row, frame)
                 first_row += len(frame)
 
     def to_dask(self) -> tuple[Any, ...]:
@@ -201,8 +202,10 @@ class Table:
         if first is None:
             raise DataError(f"{self.files[0]}: there are no rows")
         self.text_columns  # noqa: B018 - found once, for all workers
+        empty = first.frame[:0]
+        paths = [path.absolute() for path in self.files]  # workers run in other folders
         frame = dd.from_map(
-            _read_file, self.files, table=self, meta=first.frame[:0], enforce_metadata=False
+            _read_file, paths, table=self, empty=empty, meta=empty, enforce_metadata=False
         )
         return frame[self.features], *(frame[name] for name in series)
 
@@ -213,12 +216,14 @@ class Table:
         if self.files[0].suffix.lower() not in CSV_SUFFIXES:
             kinds = _read_kinds(self.files[0])
             return {name for name in columns if kinds[name] in ("text", "categories")}
-        for frame in read_batches(self.files[0], columns):
-            return {
-                name
-                for name in columns
-                if frame[name].dtype.kind not in "biuf" and frame[name].notna().any()
-            }
+        for path in self.files:
+            first = next(iter(read_batches(path, columns)), None)
+            if first is not None and len(first):
+                return {
+                    name
+                    for name in columns
+                    if first[name].dtype.kind not in "biuf" and first[name].notna().any()
+                }
         return set()
 
     def _check_files(self) -> None:
@@ -276,19 +281,30 @@ def find_files(where: str | os.PathLike[str], suffixes: tuple[str, ...]) -> list
             names = [os.path.join(text, name) for name in os.listdir(text)]
         else:
             names = [text] if os.path.exists(text) else glob.glob(text)
+        if not names:
+            os.listdir(_folder_of(text))  # one that cannot be read seems to have no files
     except OSError as error:
         raise DataError(f"{text}: the folder cannot be read: {error.strerror}") from error
     return [Path(name) for name in sorted(names) if name.lower().endswith(suffixes)]
 
 
-def _read_file(path: Path, table: Table) -> DataFrame:
-    """Return all rows of one file of a table."""
+def _folder_of(where: str) -> str:
+    """Return the last folder of a path or a pattern that exists."""
+    folder = where
+    while glob.has_magic(folder) or not os.path.isdir(folder):
+        folder = os.path.dirname(folder) or os.curdir
+    return folder
+
+
+def _read_file(path: Path, table: Table, empty: DataFrame) -> DataFrame:
+    """Return all rows of one file of a table; `empty` if there are none."""
     import pandas as pd
 
     one = copy(table)
     one.files = [path]
     columns = [*table.features, table.target, *filter(None, [table.weight])]
-    return pd.concat([batch.frame for batch in one.batches(columns)], ignore_index=True)
+    frames = [batch.frame for batch in one.batches(columns)]
+    return pd.concat(frames, ignore_index=True) if frames else empty
 
 
 def _read_footer(path: Path) -> Any:

@@ -12,6 +12,7 @@ import pytest
 
 import thrifty.learn.long_training_set as module
 from thrifty import (
+    BudgetClassifier,
     BudgetForestClassifier,
     CostTreeClassifier,
     DataError,
@@ -144,6 +145,8 @@ def test_bad_values_are_named_with_file_and_row(folder) -> None:
     refuse(
         Table.parquet(folder, "y", ["w"]), r"2\.parquet: target 'y' has no value in row 200; drop"
     )
+    rows.assign(y=rows["y"].where(rows.index < 200)).to_csv(folder / "2.csv", index=False)
+    refuse(Table.csv(folder, "y", ["w"]), r"2\.csv: target 'y' has no value in row 200; drop")
     text = rows["a"].astype(str).where(rows.index != 99, "abc")
     rows.assign(a=text).to_csv(folder / "2.csv", index=False)
     refuse(
@@ -184,6 +187,22 @@ def test_a_type_that_changes_in_the_last_of_many_files_is_named(folder) -> None:
     refuse(Table.csv(f"{folder}/many-*.csv", "y"), r"many-29\.csv: column 'a' is numeric but holds")
 
 
+@pytest.mark.parametrize("estimator", [GreedyMiserClassifier, BudgetClassifier])
+def test_text_that_looks_like_numbers_counts_by_rows(tmp_path, estimator) -> None:
+    rows = pd.DataFrame({"s": ["x"] * 60 + [str(k % 4) for k in range(40)], "y": [0, 1] * 50})
+    rows[:60].to_csv(tmp_path / "0.csv", index=False)
+    rows[60:].to_csv(tmp_path / "1.csv", index=False)
+    settings = {"budget": 1, "learners": [GreedyMiserClassifier(n_estimators=1)]}
+    model = estimator(**settings if estimator is BudgetClassifier else {"n_estimators": 1})
+    model.fit(Table.csv(tmp_path, "y"))  # as in memory: most of the rows hold a word
+    model.fit(rows[["s"]], rows["y"])
+    rows[60:].to_csv(tmp_path / "2.csv", index=False)
+    with pytest.raises(
+        DataError, match=r"'s' looks numeric but holds 'x'; .*\(text in .*0\.csv, row 0"
+    ):
+        model.fit(Table.csv(tmp_path, "y"))
+
+
 def test_a_full_disk_is_reported_and_nothing_is_left(folder, monkeypatch) -> None:
     class Usage:
         free = 10
@@ -193,14 +212,13 @@ def test_a_full_disk_is_reported_and_nothing_is_left(folder, monkeypatch) -> Non
         with pytest.raises(OSError, match="no room for .* TMPDIR"):
             GreedyMiserClassifier().fit(Table.parquet(folder, "y", ["w"]))
 
-    class Full:
-        def write(self, data: bytes) -> int:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    with pytest.raises(OSError, match="no room for") as caught:
-        module.append_part(Full(), np.zeros((2, 3), np.uint8), "/somewhere")
-    assert caught.value.errno == errno.ENOSPC and caught.value.filename == "/somewhere"
-    assert temporary_files() == []
+    # A file that accepts nothing more, whose disk had room enough when that was checked.
+    file = open("/dev/full", "wb", buffering=0)  # noqa: SIM115 - closed by the fit
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **options: file)
+    with pytest.raises(OSError, match="no room for 1 MB") as caught:
+        GreedyMiserClassifier().fit(Table.parquet(folder, "y", ["w"]))
+    assert caught.value.errno == errno.ENOSPC and caught.value.filename == tempfile.gettempdir()
+    assert file.closed and temporary_files() == []
 
 
 def test_what_needs_its_rows_in_memory_says_so(folder) -> None:

@@ -37,6 +37,7 @@ __all__ = [
     "has_values",
     "is_label",
     "is_missing",
+    "is_number",
     "join_rare",
     "join_rarest",
     "learn_categories",
@@ -215,13 +216,16 @@ def _whole_numbers(rounded: NDArray[Any], read: Callable[[], Any]) -> NDArray[An
 
 
 def learn_categories(
-    cells: NDArray[Any], declared: Sequence[Label] | None
+    cells: NDArray[Any],
+    declared: Sequence[Label] | None,
+    counts: Mapping[Label, int] | None = None,
 ) -> tuple[Label, ...] | None:
     """Return the categories of a training column; None if it is a column of numbers.
 
     A wrong guess would silently cost accuracy, so a column that could be either (text that is
     mostly numbers, or a mixture of text and numbers) is refused with a remedy, and so is text that
-    is mostly dates. Categories that are declared are taken as they are.
+    is mostly dates. Categories that are declared are taken as they are. With `counts`, the rows of
+    each cell, the cells are distinct, and messages name no row.
     """
     if declared is not None:
         present = {cell for cell in cells.tolist() if not is_missing(cell)}
@@ -233,11 +237,14 @@ def learn_categories(
                 raise DataError(NO_VALUES)
             check_exact(cells)
             return None
-        _refuse_mixture(cells, first_rows)
+        at = _cell_at if counts is None else _cell_of
         words = Counter(cell for cell in cells if isinstance(cell, str))
+        if counts is not None:
+            words = Counter({word: counts[word] for word in words})
+        _refuse_mixture(cells, first_rows, words, at)
         n_dates = sum(count for word, count in words.items() if DATE.fullmatch(word.strip()))
         if 2 * n_dates > words.total():
-            raise DataError(DATES.replace(";", f", {_cell_at(first_rows['text'], cells)};", 1))
+            raise DataError(DATES.replace(";", f", {at(first_rows['text'], cells)};", 1))
         categories = tuple(sorted(words))
     if not categories:
         raise DataError(NO_VALUES)
@@ -416,26 +423,34 @@ def _first_rows(cells: NDArray[Any]) -> dict[str, int]:
     return first
 
 
-def _refuse_mixture(cells: NDArray[Any], first_rows: Mapping[str, int]) -> None:
-    """Refuse a column with text that also holds numbers, or whose text is mostly numbers."""
-    words = Counter(cell for cell in cells if isinstance(cell, str))
-    n_numeric_text = sum(count for word, count in words.items() if _is_number(word))
+def _refuse_mixture(
+    cells: NDArray[Any],
+    first_rows: Mapping[str, int],
+    words: Counter[str],
+    at: Callable[[int, NDArray[Any]], str],
+) -> None:
+    """Refuse a column with text that also holds numbers, or whose text is mostly numbers.
+
+    `words` are the rows of each text, and `at` says how a message refers to a cell.
+    """
+    n_numeric_text = sum(count for word, count in words.items() if is_number(word))
     n_numbers = 0
     if "number" in first_rows:
         n_numbers = sum(not isinstance(cell, str) and not is_missing(cell) for cell in cells)
-    text = _cell_at(first_rows["text"], cells)
+    text = at(first_rows["text"], cells)
     if 2 * (n_numeric_text + n_numbers) > words.total() + n_numbers:
         for row, cell in enumerate(cells):
-            if isinstance(cell, str) and not _is_number(cell):
-                raise DataError(f"looks numeric but holds {_cell_at(row, cells)}; {TO_NUMBERS}")
+            if isinstance(cell, str) and not is_number(cell):
+                raise DataError(f"looks numeric but holds {at(row, cells)}; {TO_NUMBERS}")
         local = LOCAL if LOCAL_NUMBER.fullmatch(cells[first_rows["text"]].strip()) else ""
         raise DataError(f"holds numbers as text, {text}; {TO_NUMBERS}{local}")
     if "number" in first_rows:
-        number = _cell_at(first_rows["number"], cells)
+        number = at(first_rows["number"], cells)
         raise DataError(f"mixes text, {text}, and numbers, {number}; make them all text or numbers")
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Return whether a text is a finite number, perhaps with a decimal comma."""
     if LOCAL_NUMBER.fullmatch(text.strip()):
         return True
     try:
@@ -447,6 +462,11 @@ def _is_number(text: str) -> bool:
 def _cell_at(row: int, cells: Sequence[Any] | NDArray[Any]) -> str:
     """Return how a message refers to a cell: its value and its row."""
     return f"{_shown(cells[row])} in row {row}"
+
+
+def _cell_of(row: int, cells: Sequence[Any] | NDArray[Any]) -> str:
+    """Return how a message refers to a cell whose row is not known: its value."""
+    return _shown(cells[row])
 
 
 def _shown(value: Any) -> str:

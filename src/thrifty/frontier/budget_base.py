@@ -259,6 +259,8 @@ class BudgetEstimator(PricedEstimator):
             rows, held_rows = split_rows(whole.task, whole.y, whole.groups, SHARE, rng)
             train = whole.sample(rows)
             held_out = whole.hold_out(held_rows, train.schema)
+        if isinstance(train, SampledTrainingSet) and train.has_others:
+            train.check_room()  # for all rows, before anything is trained
         about = None
         if resume is not None:
             scored = metric.name if isinstance(scoring, str | None) else plain_settings(scoring)

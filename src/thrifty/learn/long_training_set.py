@@ -15,7 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, NamedTuple, Protocol, Self
+from io import FileIO
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from thrifty.bundle.columns import (
     check_exact,
     check_finite,
     each_column,
+    is_number,
     join_rarest,
     learn_categories,
     read_column,
@@ -46,8 +48,8 @@ __all__ = [
     "LongTrainingSet",
     "Report",
     "append_part",
+    "check_room",
     "naming_file",
-    "no_room",
     "read_first",
     "weights_of",
     "write_bins",
@@ -189,6 +191,8 @@ class Contents:
         self.task, self.table = task, table
         self.counts: dict[str, Counter[Any]] = {}
         self.declared: dict[str, tuple[Any, ...] | None] = {}
+        # Where each column of text holds what is not a number for the first time, for messages.
+        self.first_text: dict[str, str] = {}
         self.sample = {name: np.full(n_sample, np.nan) for name in table.features}
         self.low = dict.fromkeys(table.features, np.nan)
         self.high = dict.fromkeys(table.features, np.nan)
@@ -214,6 +218,8 @@ class Contents:
                 counts = batch.frame[name].value_counts()
                 found = Counter({label: count for label, count in counts.items() if count})
                 self.counts.setdefault(name, Counter()).update(found)
+                if name not in self.first_text:
+                    self._note_text(batch, name, found)
                 if self.declared.setdefault(name, declared) != declared:
                     self.declared[name] = None  # the files disagree: sort the categories
                 return
@@ -230,6 +236,13 @@ class Contents:
         with naming_file(batch):
             each_column(self.table.features, read, batch.first_row)
             self.add_target(batch)
+
+    def _note_text(self, batch: Batch, name: str, found: Counter[Any]) -> None:
+        """Remember the first cell of a column that is text, and no number."""
+        words = [label for label in found if isinstance(label, str) and not is_number(label)]
+        if words:
+            row = batch.first_row + int(batch.frame[name].isin(words).to_numpy().argmax())
+            self.first_text[name] = f"{batch.path}, row {row}"
 
     def add_target(self, batch: Batch) -> None:
         """Add class codes in the order of their first rows, or numbers."""
@@ -259,6 +272,7 @@ class Contents:
             declared = other.declared[name]
             if self.declared.setdefault(name, declared) != declared:
                 self.declared[name] = None
+        self.first_text = {**other.first_text, **self.first_text}
         for name in self.table.features:
             self.low[name] = np.fmin(self.low[name], other.low[name])
             self.high[name] = np.fmax(self.high[name], other.high[name])
@@ -276,7 +290,11 @@ class Contents:
                 return Column(name)
             counts, declared = self.counts[name], self.declared[name]
             cells = np.fromiter(counts, dtype=object, count=len(counts))
-            categories = learn_categories(cells, declared)
+            try:
+                categories = learn_categories(cells, declared, counts)
+            except DataError as error:
+                where = f" (text in {self.first_text[name]})" if name in self.first_text else ""
+                raise DataError(f"{error}{where}") from None
             if categories is None or len(categories) <= MAX_CATEGORIES:
                 return Column(name, categories)
             kept, other, n_rows = join_rarest(counts, categories)
@@ -352,11 +370,9 @@ def write_bins(
     size = min(n, PART_ROWS)
     n_parts, step = -(-n // size), -(-n // MAX_KEPT)
     part, shown = np.zeros((d, size), dtype=np.uint8), np.empty((-(-n // step), d))
-    folder = tempfile.gettempdir()
-    if shutil.disk_usage(folder).free < n_parts * d * size:
-        raise no_room(folder, n_parts * d * size)
+    folder = check_room(n_parts * d * size)
     # Written, not mapped: a disk that is full is an error here, and the end of the process there.
-    with tempfile.TemporaryFile(prefix="thrifty-bins-", dir=folder) as file:
+    with tempfile.TemporaryFile(prefix="thrifty-bins-", dir=folder, buffering=0) as file:
         first = read = 0
         for batch in table.batches():
             with naming_file(batch):
@@ -377,24 +393,33 @@ def write_bins(
                     append_part(file, part, folder)
             if report is not None:
                 report(read / table.n_rows)
-        file.flush()
         stored = np.memmap(file, np.uint8, "r", shape=(n_parts, d, size))
     return stored, shown
 
 
-def append_part(file: BinaryIO, part: NDArray[Any], folder: str) -> None:
-    """Append a part to the temporary file."""
+def check_room(size: int) -> str:
+    """Return the temporary folder; raise an OSError if it has no room for so many bytes."""
+    folder = tempfile.gettempdir()
+    if shutil.disk_usage(folder).free < size:
+        raise _no_room(folder, size)
+    return folder
+
+
+def append_part(file: FileIO, part: NDArray[Any], folder: str) -> None:
+    """Append a part to the temporary file, which has no buffer that is left to write."""
+    data = memoryview(part.tobytes())
     try:
-        file.write(part.tobytes())
+        while data:
+            data = data[file.write(data) :]
     except OSError as error:
-        raise no_room(folder, part.nbytes, error.errno) from error
+        raise _no_room(folder, part.nbytes, error.errno) from error
 
 
-def no_room(folder: str, size: int, number: int | None = None) -> OSError:
+def _no_room(folder: str, size: int, number: int | None = None) -> OSError:
     """Return the error that the temporary folder is full."""
     return OSError(
         number or errno.ENOSPC,
-        f"no room for {size >> 20} MB of the table; make room, or name another folder in "
+        f"no room for {-(-size >> 20)} MB of the table; make room, or name another folder in "
         "the environment variable TMPDIR",
         folder,
     )

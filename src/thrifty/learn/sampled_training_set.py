@@ -16,7 +16,13 @@ from thrifty.costs import PriceList
 from thrifty.kernels.binning import find_edges
 from thrifty.learn.binned import BinnedParts
 from thrifty.learn.dataset import Rows, TrainingSet
-from thrifty.learn.long_training_set import LongTrainingSet, Report, read_first, write_bins
+from thrifty.learn.long_training_set import (
+    LongTrainingSet,
+    Report,
+    check_room,
+    read_first,
+    write_bins,
+)
 from thrifty.long_table import Table
 
 __all__ = ["SampledTrainingSet"]
@@ -80,6 +86,9 @@ class SampledTrainingSet(TrainingSet):
         found = read_first(task, table, random, frames, report)
         import pandas as pd  # not before a table is read from files
 
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of categories in rows that are not drawn
+            found.contents.schema()  # what is wrong is reported with the name of the file
         frame = pd.concat(frames, ignore_index=True)
         codes, labels = found.contents.read_target(table.n_rows)
         weight = None if found.weight is None else found.weight[found.sample]
@@ -99,6 +108,10 @@ class SampledTrainingSet(TrainingSet):
     def has_others(self) -> bool:
         """Whether the files have more rows than were drawn."""
         return self.others.n_rows > len(self.drawn)
+
+    def check_room(self) -> None:
+        """Raise an OSError if the temporary folder has no room for the bins of all rows."""
+        check_room(self.others.n_rows * self.n_features)
 
     def all_rows(self, held_out: NDArray[np.intp], report: Report | None = None) -> LongTrainingSet:
         """Bin all rows of the files but those with some numbers, by the schema of this set.

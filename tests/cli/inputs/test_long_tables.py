@@ -121,6 +121,36 @@ def test_bad_rows_are_named_and_nothing_is_left(run, parts, frame, files, tmp_pa
     assert files() == before
 
 
+def test_files_that_cannot_be_used_are_named(run, parts, frame, files, monkeypatch) -> None:
+    before = files()
+    frame.drop(columns="age").assign(w=1.0).to_parquet(parts / "2.parquet")
+    result = run("fit", "parts", *FIT, "--drop", "w")
+    assert result.exit_code == 3
+    assert "parts/2.parquet: there is no column 'age', as in parts/0.parquet" in result.stderr
+    (parts / "2.parquet").write_bytes((parts / "1.parquet").read_bytes()[:-9])
+    result = run("fit", "parts", *FIT, "--drop", "w")
+    assert result.exit_code == 3 and "parts/2.parquet: not a Parquet file" in result.stderr
+
+    def refuse(path: str) -> list[str]:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("os.listdir", refuse)
+    for where in ("parts", "parts/2025-*.parquet"):
+        result = run("fit", where, *FIT)
+        assert result.exit_code == 3
+        assert f"{where}: the folder cannot be read: Permission denied" in result.stderr
+    monkeypatch.undo()
+    assert files() == before
+
+
+def test_too_little_room_for_all_rows_is_found_before_training(run, parts, monkeypatch) -> None:
+    usage = type("Usage", (), {"free": 10})
+    monkeypatch.setattr("thrifty.learn.long_training_set.shutil.disk_usage", lambda folder: usage)
+    result = run("fit", "parts", *FIT, "--drop", "w")
+    assert result.exit_code == 1 and "no room for 1 MB of the table" in result.stderr
+    assert "training" not in result.stderr
+
+
 def test_a_full_disk_while_bins_are_written(run, parts, files, monkeypatch, tmp_path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()

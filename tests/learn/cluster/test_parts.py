@@ -49,7 +49,7 @@ class Lost:
 @pytest.fixture
 def parts(dask_client: Any) -> Parts:
     """Parts with the numbers 0, 1, 2 and 3."""
-    return Parts(dask_client, [delayed(int)(i) for i in range(4)], [10] * 4, Sum, 100)
+    return Parts(dask_client, [delayed(int)(i) for i in range(4)], [10] * 4, "abcd", Sum, 100)
 
 
 def test_all_parts_are_called(parts):
@@ -93,7 +93,7 @@ def test_an_error_of_a_part_is_raised(parts):
 def test_an_error_while_a_part_is_made_again_is_raised(parts):
     parts._parts[0].actor = Lost(False)
     parts.tasks = [delayed(int)("no number")] * 4
-    with pytest.raises(DataError, match="partition 0 cannot be read: invalid literal"):
+    with pytest.raises(DataError, match="a cannot be read: invalid literal"):
         parts.call("add", 1)
 
 

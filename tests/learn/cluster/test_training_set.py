@@ -101,8 +101,11 @@ def test_an_empty_partition_has_no_rows(dask_client):
 
 
 BROKEN = {
-    "target": (X.assign(y=Y.where(Y.index != 399)), "partition 2: target 'y' has no value in row"),
-    "value": (X.assign(b=X["b"].where(X.index != 0, np.inf), y=Y), "partition 0: .*'b' .*inf"),
+    "target": (
+        X.assign(y=Y.where(Y.index != 399)),
+        "partition 2 of 3: target 'y' has no value in row",
+    ),
+    "value": (X.assign(b=X["b"].where(X.index != 0, np.inf), y=Y), "partition 0 of 3: .*'b' .*inf"),
     "objects": (X.assign(c=pd.Series(range(N), dtype=object), y=Y), "'c' holds numbers as objects"),
     "classes": (X.assign(y="ill"), "only one class"),
     "rows": (X[:1].assign(y=Y[:1]), "1 rows; give at least 2"),
@@ -120,7 +123,9 @@ def test_what_is_wrong_is_named(case, dask_client):
 
 def test_all_broken_partitions_are_listed_up_to_ten(dask_client):
     frame = frame_of(X.assign(y=Y.where(Y.index % 10 != 0)), 12)
-    with pytest.raises(DataError, match=r"(?s)partition 0: .*partition 9: .*and 2 more"):
+    with pytest.raises(
+        DataError, match=r"(?s)partition 0 of 12: .*partition 9 of 12: .*and 2 more"
+    ):
         GreedyMiserClassifier().fit(frame.drop(columns="y"), frame["y"])
 
 
@@ -131,7 +136,7 @@ def test_a_partition_that_cannot_be_read_is_named(dask_client):
         return X.assign(y=Y)
 
     frame = dd.from_map(read, range(3), meta=X[:0].assign(y=Y[:0]))
-    with pytest.raises(DataError, match="partition 2 cannot be read: broken disk"):
+    with pytest.raises(DataError, match="partition 2 of 3 cannot be read: broken disk"):
         GreedyMiserClassifier().fit(frame.drop(columns="y"), frame["y"])
 
 
@@ -146,7 +151,11 @@ def test_what_a_cluster_cannot_do_is_refused_before_anything_is_read(dask_client
         (GreedyMiserRanker(), (frame, y), "GreedyMiserRanker needs its rows in memory"),
         (GreedyMiserClassifier(), (frame, y, weights), "sample_weight: give a Dask Series"),
         (GreedyMiserClassifier(), (frame, y, classes), "sample_weight: 2 partitions, but 3 of"),
-        (GreedyMiserClassifier(), (frame, y, weighted), "partition 2: column 'w': -1.0 in row 132"),
+        (
+            GreedyMiserClassifier(),
+            (frame, y, weighted),
+            "partition 2 of 3: column 'w': -1.0 in row 132",
+        ),
         (GreedyMiserClassifier(), (frame, y, none), "sample_weight: every weight is zero"),
         (GreedyMiserClassifier(), (frame, Y), "target: give a Dask Series"),
         (GreedyMiserClassifier(), (y, y), "Series; give a Dask DataFrame"),

@@ -88,7 +88,7 @@ def test_a_full_disk_is_an_error_before_anything_is_written(tmp_path, monkeypatc
     table = write(tmp_path, CASES["numbers"][1])
     usage = type("Usage", (), {"free": 100})()
     monkeypatch.setattr("shutil.disk_usage", lambda folder: usage)
-    with pytest.raises(OSError, match="no room for 0 MB of the table"):
+    with pytest.raises(OSError, match="no room for 1 MB of the table"):
         SubmodularTreeRegressor(**SETTINGS).fit(table)
 
 

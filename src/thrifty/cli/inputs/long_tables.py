@@ -38,6 +38,9 @@ class TablePath(click.Path):
         """Check that there is such a file or folder, or any file of the pattern."""
         if not os.path.exists(value) and glob.has_magic(os.fspath(value)):
             if not glob.glob(os.fspath(value)):
+                from thrifty.long_table import find_files
+
+                find_files(value, (*PARQUET_SUFFIXES, *CSV_SUFFIXES))  # can the folder be read?
                 self.fail(f"No file matches '{value}'.", param, ctx)
             return Path(value)
         return Path(os.fsdecode(super().convert(value, param, ctx)))

@@ -48,6 +48,8 @@ class Parts:
         Each computes what a part needs of one partition.
     n_rows : sequence of int
         Number of rows of each partition.
+    names : sequence of str
+        How messages refer to each partition.
     make : type
         Makes a part of a list of such results and `setup`. Its method `run` takes messages.
     setup : object
@@ -58,15 +60,17 @@ class Parts:
         client: Any,
         tasks: Sequence[Any],
         n_rows: Sequence[int],
+        names: Sequence[str],
         make: Callable[[list[Any], Any], Any],
         setup: Any,
     ) -> None:
-        self.client, self.tasks, self.make, self.setup = client, list(tasks), make, setup
+        self.client, self.tasks, self.names = client, list(tasks), list(names)
+        self.make, self.setup = make, setup
         self.n_messages = 0
         self._waiting: list[Message] = []
         self._done: list[Message] = []
         futures = client.compute(self.tasks)
-        finish_tasks(self.client, futures)
+        finish_tasks(self.client, futures, self.names)
         places = client.who_has(futures)
         holders = [next(iter(places.get(future.key, ())), None) for future in futures]
         shares = share_partitions(n_rows, holders, self._workers())
@@ -126,10 +130,10 @@ class Parts:
                 call = None
                 part.losses += 1
                 if part.losses > MAX_LOSSES:
+                    held = ", ".join(self.names[i] for i in part.partitions[:3])
                     raise DataError(
-                        f"cluster: workers were lost {part.losses} times while they held the "
-                        f"partitions {part.partitions[:5]}; give them more memory, or the table "
-                        "smaller partitions"
+                        f"cluster: workers were lost {part.losses} times while they held {held}; "
+                        "give them more memory, or the table smaller partitions"
                     ) from error
                 continue
             if isinstance(answer, Exception):
@@ -148,7 +152,7 @@ class Parts:
     def _rebuild(self, part: _Part) -> None:
         """Read the rows of a part again, on the worker that has the fewest parts."""
         futures = self.client.compute([self.tasks[i] for i in part.partitions])
-        finish_tasks(self.client, futures)
+        finish_tasks(self.client, futures, [self.names[i] for i in part.partitions])
         held = [other.worker for other in self._parts if other is not part]
         worker = min(self._workers(), key=held.count)
         self._place(part, worker, futures)
@@ -221,14 +225,14 @@ def wait_for(client: Any, futures: Sequence[Any]) -> None:
                 ) from None
 
 
-def finish_tasks(client: Any, futures: Sequence[Any]) -> None:
+def finish_tasks(client: Any, futures: Sequence[Any], names: Sequence[str]) -> None:
     """Wait for a task on each partition; raise a DataError that says which failed, and why."""
     wait_for(client, futures)
     problems = []
-    for i, future in enumerate(futures):
+    for future, name in zip(futures, names, strict=True):
         if future.status == "error":
             error = future.exception()
             is_ours = isinstance(error, DataError)
-            problems.append(f"{error}" if is_ours else f"partition {i} cannot be read: {error}")
+            problems.append(f"{error}" if is_ours else f"{name} cannot be read: {error}")
     more = [f"and {len(problems) - MAX_LISTED} more"] if len(problems) > MAX_LISTED else []
     raise_all(DataError, "table", problems[:MAX_LISTED] + more)

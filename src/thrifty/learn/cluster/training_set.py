@@ -23,6 +23,7 @@ from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.kernels.binning import SAMPLE, bin_table, find_edges, most_bins
 from thrifty.learn.binned import BinnedParts
+from thrifty.learn.cluster.partitions import partition_names
 from thrifty.learn.cluster.parts import Parts, finish_tasks
 from thrifty.learn.dataset import TrainingSet, bind_prices, read_target
 from thrifty.learn.long_training_set import MAX_KEPT, Contents, weights_of
@@ -66,6 +67,8 @@ class ClusterTrainingSet(TrainingSet):
         Each computes the `BinnedRows` of one partition.
     n_rows : list of int
         Number of rows of each partition.
+    names : list of str
+        How messages refer to each partition.
     class_counts : int array of shape (K,)
         Rows of each class.
     weight_range : array of shape (K, 2)
@@ -85,6 +88,7 @@ class ClusterTrainingSet(TrainingSet):
     client: Any = field(kw_only=True)
     tasks: list[Any] = field(kw_only=True)
     n_rows: list[int] = field(kw_only=True)
+    names: list[str] = field(kw_only=True)
     class_counts: NDArray[np.int64] = field(kw_only=True)
     weight_range: Floats = field(kw_only=True)
     binned: BinnedParts = field(kw_only=True)
@@ -115,11 +119,11 @@ class ClusterTrainingSet(TrainingSet):
         def run(function: Callable[..., Any], about: Any, *each: Sequence[Any]) -> list[Any]:
             """Run a function on every partition, with further arguments for all and for each."""
             futures = client.compute(_tasks(partitions, function, about, *each))
-            finish_tasks(client, futures)
+            finish_tasks(client, futures, names)
             return list(client.gather(futures))
 
-        numbers = range(len(partitions))
-        found = run(summarize, (task, columns), numbers)
+        names = partition_names(partitions)
+        found = run(summarize, (task, columns), names)
         n_rows = [part.n_rows for part in found]
         total = sum(n_rows)
         if total < 2:
@@ -142,13 +146,14 @@ class ClusterTrainingSet(TrainingSet):
             np.empty(0) if is_text else find_edges(np.ascontiguousarray(column), most)
             for column, is_text in zip(values.T, categorical, strict=True)
         ]
-        tasks = _tasks(partitions, bin_rows, (task, columns, schema, edges, classes), numbers)
+        tasks = _tasks(partitions, bin_rows, (task, columns, schema, edges, classes), names)
         none = np.empty((0, len(schema), 1), np.uint8)
         return cls(
             task, None, schema, bound, np.concatenate([rows for _, rows in taken]), np.empty(0),
             None, classes, client=client, class_counts=whole.class_counts,
             weight_range=whole.weight_range, is_weighted=columns.weight is not None,
             tasks=[one for one, rows in zip(tasks, n_rows, strict=True) if rows],
+            names=[name for name, rows in zip(names, n_rows, strict=True) if rows],
             n_rows=[rows for rows in n_rows if rows],
             binned=BinnedParts(none, edges, categorical, total),
             ranges=whole.contents.ranges(schema), random=random,
@@ -165,7 +170,7 @@ class ClusterTrainingSet(TrainingSet):
     def rows(self) -> list[Any]:
         """Futures of the `BinnedRows` of each partition, which the workers keep."""
         futures = self.client.compute(self.tasks)
-        finish_tasks(self.client, futures)
+        finish_tasks(self.client, futures, self.names)
         return list(futures)
 
     @cached_property
@@ -199,7 +204,7 @@ class ClusterTrainingSet(TrainingSet):
 
     def place(self, make: Callable[[list[Any], Any], Any], setup: Any) -> Parts:
         """Bin all rows on the workers, and make a part of type `make` on each of them."""
-        return Parts(self.client, self.tasks, self.n_rows, make, setup)
+        return Parts(self.client, self.tasks, self.n_rows, self.names, make, setup)
 
 
 def _open_frame(frame: Any, y: Any, weight: Any) -> tuple[Any, FrameColumns, list[Any]]:
@@ -260,18 +265,19 @@ def _join(frame: Any, *series: Any, names: list[str]) -> Any:
 def _least_weight(client: Any, weight: Any) -> float:
     """Check the weights of all rows; return the smallest one that counts."""
     partitions = weight.to_delayed()
-    futures = client.compute(_tasks(partitions, largest_weight, None, range(len(partitions))))
-    finish_tasks(client, futures)
+    names = partition_names(partitions)
+    futures = client.compute(_tasks(partitions, largest_weight, None, names))
+    finish_tasks(client, futures, names)
     largest = max(client.gather(futures))
     if largest == 0:
         raise DataError("sample_weight: every weight is zero; give a row a positive one")
     return least_weight("sample_weight", largest)
 
 
-def largest_weight(weight: Any, about: None, number: int) -> float:
+def largest_weight(weight: Any, about: None, name: str) -> float:
     """Return the largest weight of a partition; raise a DataError for what is none."""
-    name = weight.name or "sample_weight"
-    return float(weights_of(_batch(weight.to_frame(name), number), name).max(initial=0.0))
+    column = weight.name or "sample_weight"
+    return float(weights_of(_batch(weight.to_frame(column), name), column).max(initial=0.0))
 
 
 def _tasks(
@@ -298,11 +304,11 @@ class Summary(NamedTuple):
     weight_range: Floats
 
 
-def summarize(frame: Any, about: tuple[str, FrameColumns], number: int) -> Summary:
+def summarize(frame: Any, about: tuple[str, FrameColumns], name: str) -> Summary:
     """Look at the rows of a partition."""
     task, columns = about
     kept, contents = _kept(frame, columns), Contents(task, columns, 0)
-    contents.add(_batch(frame, number), np.empty(0, np.intp), 0, kept)
+    contents.add(_batch(frame, name), np.empty(0, np.intp), 0, kept)
     n_rows = len(frame) if kept is None else int(kept.sum())
     codes, contents.codes, contents.sample = np.concatenate(contents.codes), [], {}
     if task != "classification":
@@ -389,12 +395,12 @@ class BinnedRows(NamedTuple):
     weight: Floats | None
 
 
-def bin_rows(frame: Any, about: tuple[Any, ...], number: int) -> BinnedRows:
+def bin_rows(frame: Any, about: tuple[Any, ...], name: str) -> BinnedRows:
     """Bin the rows of a partition."""
     task, columns, schema, edges, classes = about
     frame = _trained_on(frame, columns)
     contents = Contents(task, columns, 0)
-    contents.add_target(_batch(frame, number))
+    contents.add_target(_batch(frame, name))
     target = np.concatenate(contents.codes)
     if task == "classification":
         labels = np.array([*contents.labels])
@@ -438,6 +444,6 @@ def _trained_on(frame: Any, columns: FrameColumns) -> Any:
     return frame if kept is None else frame[kept]
 
 
-def _batch(frame: Any, number: int) -> Batch:
+def _batch(frame: Any, name: str) -> Batch:
     """Return a partition as a batch whose errors name it."""
-    return Batch(Path(f"partition {number}"), 0, frame.reset_index(drop=True))
+    return Batch(Path(name), 0, frame.reset_index(drop=True))

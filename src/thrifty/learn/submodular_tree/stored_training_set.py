@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from dataclasses import dataclass, field
 from typing import Self
@@ -11,7 +10,7 @@ import numpy as np
 
 from thrifty.costs import PriceList
 from thrifty.learn.dataset import TrainingSet, bind_prices
-from thrifty.learn.long_training_set import append_part, naming_file, no_room, read_first
+from thrifty.learn.long_training_set import append_part, check_room, naming_file, read_first
 from thrifty.long_table import Table
 
 __all__ = ["StoredTrainingSet"]
@@ -39,15 +38,12 @@ class StoredTrainingSet(TrainingSet):
         bound = bind_prices(prices, schema)
         n, d = table.n_rows, len(schema)
         target, classes = contents.read_target(n)
-        folder = tempfile.gettempdir()
-        if shutil.disk_usage(folder).free < 8 * n * d:
-            raise no_room(folder, 8 * n * d)
-        with tempfile.TemporaryFile(prefix="thrifty-rows-", dir=folder) as file:
+        folder = check_room(8 * n * d)
+        with tempfile.TemporaryFile(prefix="thrifty-rows-", dir=folder, buffering=0) as file:
             for batch in table.batches():
                 with naming_file(batch):
                     rows = schema.encode(batch.frame[list(table.features)], None, batch.first_row)
                 append_part(file, np.ascontiguousarray(rows, dtype=np.float64), folder)
-            file.flush()
             stored = np.memmap(file, np.float64, "r", shape=(n, d))
         return cls(
             task, None, schema, bound, stored, target, None, classes,
