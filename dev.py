@@ -13,6 +13,7 @@
     python3 dev.py bench --results [NAME]
                                   measure what the papers report, and write docs/results
     python3 dev.py docs           build the documentation into docs/_build/html
+    python3 dev.py docs --links   visit every external link of the documentation; needs the network
     python3 dev.py wheel          build a wheel, the source distribution and their SBOM into dist/
     python3 dev.py hashes         write constraints-hashes.txt: constraints.txt with hashes
     python3 dev.py --require-hashes COMMAND
@@ -85,6 +86,9 @@ from thrifty.kernels.binning import fill_codes
 fill_codes(np.zeros(64), np.zeros(2, dtype=np.uint8))
 """
 DOCS = [PYTHON, "-m", "sphinx", "-W", "--keep-going", "-q", "docs", "docs/_build/html"]
+# The examples need not run for that: their links are in their text.
+LINKS = [PYTHON, "-m", "sphinx", "-q", "-b", "linkcheck", "-D", "plot_gallery=0"]
+LINKS += ["docs", "docs/_build/links"]
 
 
 # Measure coverage and fail below the figure in pyproject.toml ([tool.coverage.report]).
@@ -215,7 +219,10 @@ def bench(arguments):
 
 
 def docs(arguments):
-    """Build the documentation; a warning is an error."""
+    """Build the documentation, where a warning is an error, or visit its external links."""
+    if arguments == ["--links"]:
+        prepare("docs")
+        return run_all({"links": LINKS})
     refuse(arguments)
     prepare("docs")
     return run_all({"docs": DOCS})

@@ -113,36 +113,47 @@ def information(yes, y):
 
 def optimal_tree(train, y, test, y_test, bound, matrix, tuned):
     """Return the total of pystreed's optimal tree of depth three, or of tuned size up to that."""
+    first, second, features = yes_no_columns(train, test, y)
+    model = grow_optimal_tree(first, y, features, bound, matrix, tuned)
+    said, used = follow(model, second, features, len(bound.own))
+    return total(bound.bill(used), matrix, y_test, said)
+
+
+def grow_optimal_tree(columns, y, features, bound, matrix, tuned=False, depth=3):
+    """Fit pystreed to yes-no columns; the first test of a group pays the shared price as well."""
     from pystreed import STreeDCostSensitiveClassifier
     from pystreed.data import CostSpecifier, FeatureCostSpecifier
 
-    first, second, features = yes_no_columns(train, test, y)
-    groups = []
+    prices = []
     for j in range(len(bound.own)):
-        columns = np.flatnonzero(features == j)
-        if not len(columns):
+        mine = np.flatnonzero(features == j)
+        if not len(mine):
             continue
         full = bound.marginal(j, set())
         group = int(bound.group[j])
         name = f"own {j}" if group < 0 else f"group {group}"
-        groups.append(FeatureCostSpecifier(full, bound.own[j], name, columns[0], columns[-1]))
-    model = STreeDCostSensitiveClassifier(max_depth=3, hyper_tune=tuned, time_limit=300)
-    model.fit(first, y, CostSpecifier(matrix.tolist(), groups))
-    used = np.zeros((len(test), len(bound.own)), dtype=bool)
-    said = np.zeros(len(test), dtype=int)
+        prices.append(FeatureCostSpecifier(full, bound.own[j], name, mine[0], mine[-1]))
+    model = STreeDCostSensitiveClassifier(max_depth=depth, hyper_tune=tuned, time_limit=300)
+    return model.fit(columns, y, CostSpecifier(matrix.tolist(), prices))
+
+
+def follow(model, columns, features, n_features):
+    """Return what a tree of pystreed says of each row, and which features the row reads."""
+    used = np.zeros((len(columns), n_features), dtype=bool)
+    said = np.zeros(len(columns), dtype=int)
 
     def descend(node, rows):
         if node.is_leaf_node():
             said[rows] = node.label
             return
         used[rows, features[node.feature]] = True
-        yes = second[rows, node.feature] == 1
+        yes = columns[rows, node.feature] == 1
         descend(node.right_child, rows[yes])
         descend(node.left_child, rows[~yes])
 
-    descend(model.get_tree(), np.arange(len(test)))
-    assert (said == model.predict(second)).all()
-    return total(bound.bill(used), matrix, y_test, said)
+    descend(model.get_tree(), np.arange(len(columns)))
+    assert (said == model.predict(columns)).all()
+    return said, used
 
 
 def plain(train, y, test, y_test, bound, matrix):

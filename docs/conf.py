@@ -66,6 +66,15 @@ sphinx_gallery_conf = {
     "thumbnail_size": (400, 280),
 }
 
+# For `dev.py docs --links`: addresses that only stand for those of a reader, and pages of source
+# code, which are made when the site is built.
+linkcheck_ignore = [
+    r"https?://(127\.0\.0\.1|localhost|[\w.]*example\.com)\b",
+    r"(\.\./)*_source/",
+]
+linkcheck_timeout = 20
+linkcheck_retries = 2
+
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = f"Thrifty {version}"

@@ -60,5 +60,5 @@ left.set_xlabel("penalty")
 left.set_title("Which features are bought?")
 figure.colorbar(image, ax=left, label="share of the bottles")
 CurveDisplay.from_curve(curve, ax=right)
-right.set_title("What do they buy?")
+right.set_title("What do they buy?", loc="right")  # the legend is on the left
 plt.show()

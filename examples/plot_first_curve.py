@@ -70,5 +70,5 @@ print(walk.receipt)
 # The plot: quality against mean bill, with confidence intervals, the budget and the choice.
 
 display = CurveDisplay.from_estimator(model)
-display.ax_.set_title("How many minutes of measuring are enough?")
+display.figure_.suptitle("How many minutes of measuring are enough?")
 plt.show()

@@ -60,5 +60,5 @@ left.set_xlabel("rung")
 left.set_ylabel("images that stop here")
 left.set_title("Easy images stop early")
 CalibrationDisplay.from_estimator(model, X_test, y_test, ax=right)
-right.set_title("Is the confidence calibrated on each rung?")
+right.set_title("Can it be trusted?", loc="right")  # the legend is on the left
 plt.show()

@@ -64,5 +64,5 @@ print(f"\nThe path has {len(curve.points)} prunings; {len(curve.frontier)} are P
 # The plot: the prunings on the validation set, from the constant to the whole forest.
 
 display = CurveDisplay.from_curve(curve)
-display.ax_.set_title("Prunings of one random forest")
+display.figure_.suptitle("Prunings of one random forest")
 plt.show()

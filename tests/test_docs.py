@@ -5,9 +5,11 @@ from __future__ import annotations
 import pkgutil
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
 
@@ -21,6 +23,9 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "thrifty"
 DEV_COMMANDS = set(runpy.run_path(str(ROOT / "dev.py"))["COMMANDS"])
 README = (ROOT / "README.md").read_text()
+# What a build leaves in docs/, and templates, are no pages.
+NO_PAGES = {"_build", "_templates", "gallery", "generated"}
+DOCS = sorted(path for path in (ROOT / "docs").rglob("*.rst") if not NO_PAGES & {*path.parts})
 
 
 def test_the_quick_start_of_the_readme_runs(tmp_path, monkeypatch, capsys) -> None:
@@ -31,6 +36,19 @@ def test_the_quick_start_of_the_readme_runs(tmp_path, monkeypatch, capsys) -> No
     answer, receipt = capsys.readouterr().out.split("\n", 1)
     assert answer in ("ill", "well")
     assert "CAD" in receipt
+
+
+def test_the_commands_of_the_readme_read_what_is_there() -> None:
+    """What the demo writes, and what an earlier command of the block has written."""
+    (block,) = re.findall(r"```\nthrifty demo\ncd thrifty-demo\n(.*?)```", README, re.DOTALL)
+    there = {"heart.csv", "prices.csv", "new.csv"}
+    for line in block.splitlines():
+        words = shlex.split(line, comments=True)
+        files = {word for word in words if re.fullmatch(r"\w+\.\w+", word)}
+        outputs = {"-o", "--report", "--card", "--ledger"}
+        written = {file for option, file in pairwise(words) if option in outputs}
+        assert files - written <= there, line
+        there |= written
 
 
 def test_the_price_files_of_the_page_are_the_prices_of_the_page(tmp_path) -> None:
@@ -81,11 +99,35 @@ def test_links_and_pictures_lead_somewhere(name: str) -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+# What an external link looks like, by its host; `dev.py docs --links` visits them.
+ADDRESSES = {
+    "arxiv.org": r"/abs/(\d{4}\.\d{4,5}|[a-z-]+/\d{7})",
+    "doi.org": r"/10\.\d{4,5}/\S+",
+    "hdl.handle.net": r"/\d+/\d+",
+    "proceedings.mlr.press": r"/v\d+/\w+\.html",
+    "jmlr.org": r"/papers/v\d+/\w+\.html",
+    "github.com": r"/[\w-]+/[\w-]+(/\S+)?",
+}
+# Addresses that stand for those of a reader.
+PLACEHOLDER = re.compile(r"127\.0\.0\.1|localhost|example\.com")
+
+
+def test_external_links_have_the_form_of_their_host() -> None:
+    wrong = []
+    for path in [ROOT / "README.md", *DOCS]:
+        for scheme, host, rest in re.findall(
+            r"(https?)://([\w.-]+)([^\s`>\"']*?)(?=[.,;:]?(?:[\s`>\"']|$))", path.read_text()
+        ):
+            if PLACEHOLDER.search(host):
+                continue
+            known = ADDRESSES.get(host, r"/?\S*")
+            if scheme != "https" or not re.fullmatch(known, rest):
+                wrong.append(f"{path.name}: {scheme}://{host}{rest}")
+    assert wrong == []
+
+
 # --- promises ----------------------------------------------------------------
 
-# What a build leaves in docs/, and templates, are no pages.
-NO_PAGES = {"_build", "_templates", "gallery", "generated"}
-DOCS = sorted(path for path in (ROOT / "docs").rglob("*.rst") if not NO_PAGES & {*path.parts})
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "RELEASING.md",
          *DOCS]  # fmt: skip
 # Folders that a command makes, and files that stand for those of a reader.
@@ -170,14 +212,37 @@ def test_every_citation_is_in_the_references() -> None:
     assert unknown == set()
 
 
-@pytest.mark.parametrize(
-    "page", sorted((ROOT / "docs" / "methods").glob("[!i]*.rst")), ids=lambda page: page.stem
-)
+METHODS = sorted((ROOT / "docs" / "methods").glob("[!i]*.rst"))
+# The parts of a page about a method, in this order; details follow.
+PARTS = [
+    "The objective",
+    "The algorithm",
+    "What differs from the paper",
+    "When to use it, and when not",
+    "Its curve on a real table",
+    "Cost and scaling",
+]
+
+
+@pytest.mark.parametrize("page", METHODS, ids=lambda page: page.stem)
 def test_a_method_page_links_to_its_references(page: Path) -> None:
     references = (ROOT / "docs" / "reference" / "references.rst").read_text()
     labels = re.findall(r"^\.\. _(\w+):", references, flags=re.MULTILINE)
-    linked = re.findall(r":ref:`[^`<]+<(\w+)>`", page.read_text())
+    text = page.read_text()
+    linked = re.findall(r":ref:`[^`<]+<(\w+)>`", text)
     assert set(linked) & set(labels)
+    assert text.split("\n")[3].startswith("Reference: ")
+
+
+@pytest.mark.parametrize("page", METHODS, ids=lambda page: page.stem)
+def test_a_method_page_has_the_parts_of_every_such_page(page: Path) -> None:
+    text = page.read_text()
+    titles = re.findall(r"^(\S.*)\n-{3,}$", text, flags=re.MULTILINE)
+    assert titles[: len(PARTS)] == PARTS
+    parts = dict(zip(titles, re.split(r"^\S.*\n-{3,}$", text, flags=re.MULTILINE)[1:], strict=True))
+    assert ".. math::" in parts["The objective"]
+    assert ":source:`" in parts["The algorithm"]
+    assert f"curves/{page.stem}.svg" in parts["Its curve on a real table"]
 
 
 # --- words -------------------------------------------------------------------

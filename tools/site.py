@@ -24,6 +24,7 @@ PAGES = {
     "gallery": "gallery/index.html",
     "example": "gallery/plot_policy.html",
     "comparison": "how-it-compares.html",
+    "results": "results/index.html",
 }
 # What is wider than the window and does not scroll by itself.
 OVERFLOW = "() => document.documentElement.scrollWidth - window.innerWidth"
