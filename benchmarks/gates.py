@@ -1,18 +1,9 @@
-"""Gates in front of expensive models: Letters by mean bill, local/remote by share sent, and speed.
+"""Gates in front of expensive models: Letters by mean bill, Synthetic-2, and speed.
 
 Letters (Nan 2018, figure 5.5): A-M against N-Z, 12000/4000/4000 rows, unit prices. The expensive
 models are an RBF SVM, tuned on the validation set, and a forest of 500 trees. The operating point
 is the best on the validation set among those that save as much as published, and it is reported on
 the test set.
-
-Local/remote (Nan and Saligrama 2017, table 1): 500 trees of depth 5 are remote, 10 are local. The
-data sets are Covertype, its largest class against the rest, and ten classes of images in two
-halves, both with as many rows as in the paper. The rows are drawn anew several times, and the
-figures are means with standard errors; those of differences are paired. The area is that under the
-curve of test accuracy over the share of rows sent. The share sent is the smallest at which the test
-accuracy reaches a target below that of the remote model. Nothing is chosen on the test set: the
-trained gate has its default settings, but for the distance of ADAPT-LSTSQ. CPU time is that of one
-run.
 
 Synthetic-2 (Nan 2018, A.2.2): ADAPT-LIN at its default settings, for ten draws of the data.
 """
@@ -31,22 +22,8 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
 
-from thrifty import (
-    BoostedFamily,
-    Call,
-    GatedClassifier,
-    GreedyMiserClassifier,
-    LeavesFamily,
-    LinearFamily,
-)
+from thrifty import BoostedFamily, Call, GatedClassifier, GreedyMiserClassifier, LinearFamily
 from thrifty.data import four_clusters, load, synthetic_1
-from thrifty.learn.baselines import (
-    ConfidenceGateClassifier,
-    GreedyGateClassifier,
-)
-from thrifty.learn.dataset import TrainingSet
-from thrifty.learn.gates.expensive_model import prepare_expensive
-from thrifty.learn.gates.threshold import GateEvaluation
 
 FOLDS = 3
 # The published saving, and a seed of the split that no hyperparameter was tried on.
@@ -90,91 +67,6 @@ def letters():
             name, f"{alone:.4f}", f"{full:.2f}", f"{accuracy:.4f}", f"{bill:.2f}",
             f"{100 * (1.0 - bill / full):.0f} %", f"{100 * (alone - accuracy):.2f} %",
         )  # fmt: skip
-
-
-def covertype(seed):
-    """Split Covertype, with its largest class against the rest."""
-    table = load("covertype")
-    y = (np.asarray(table.y) == np.bincount(table.y).argmax()).astype(int)
-    return split(table.X.to_numpy(np.float32), y, (36603, 15688, 58101), seed)
-
-
-def images(seed):
-    """Split the images, with the first five classes against the others."""
-    table = load("cifar10_coates400")
-    X, y = table.X.to_numpy(np.float32), (np.asarray(table.y) > 4).astype(int)
-    return split(X, y, (19761, 8468, 10000), seed)
-
-
-# Draws that nothing was tried on, learning rate of the remote model, targets below it.
-SETS = {
-    "Covertype": (
-        covertype,
-        (70, 71, 72),
-        0.3,
-        (0.005, 0.015),
-        "93, 43, 42, 43 and 78, 34, 33, 32",
-    ),
-    "CIFAR-10": (images, (70, 71), 0.1, (0.009, 0.019), "88, 65, 67, 63 and 74, 49, 52, 43"),
-}
-
-
-def remote(label):
-    """Yield rows of the results table: areas, and shares of test rows sent, for each gate."""
-    make, draws, rate, below, published = SETS[label]
-    found = {}
-    for seed in draws:
-        train, _, test = make(seed)
-        settings = {"max_depth": 5, "min_samples_leaf": 20}
-        big = GreedyMiserClassifier(n_estimators=500, learning_rate=rate, **settings).fit(*train)
-        training_set = TrainingSet.read("classification", *train)
-        out_of_fold = Call("big", fn=big, folds=FOLDS)
-        proba = prepare_expensive(out_of_fold, training_set, None, np.random.RandomState(0)).proba
-        call = Call("big", fn=big, folds=None)
-        gates = {
-            "confidence": ConfidenceGateClassifier(call),
-            "greedy": GreedyGateClassifier(call, family=LeavesFamily()),
-            "ADAPT-LSTSQ": GatedClassifier(
-                call, family="leaves", distance="symmetric", random_state=0
-            ),
-        }
-        for name, gate in gates.items():
-            model = gate.fit(*train, expensive_proba=proba).model_
-            figures = curve_figures(model, test, below)
-            print(label, seed, name, figures, flush=True)
-            found.setdefault(name, []).append(figures)
-    baseline = np.array(found["confidence"])
-    for name, figures in found.items():
-        values = np.array(figures)
-        ahead = values[:, 0] - baseline[:, 0]
-        cells = [with_error(100 * values[:, k], 1) for k in (1, 2)]
-        yield (
-            label, len(values), name, with_error(100 * values[:, 0], 2),
-            "" if name == "confidence" else with_error(100 * ahead, 3), *cells, published,
-        )  # fmt: skip
-
-
-def curve_figures(model, rows, below):
-    """Return the area under the curve, and the share sent for each target below the remote."""
-    X, y = rows
-    evaluation = GateEvaluation(model.gate, model.local, model.expensive, None, X, y)
-    correct = [np.asarray(s.argmax(axis=1) == y, dtype=float) for s in evaluation.scores]
-    shares = [share_sent(evaluation, correct[1].mean() - less) for less in below]
-    return (evaluation.thresholds.area(*correct), *shares)
-
-
-def share_sent(evaluation, goal):
-    """Return the smallest share of rows to send at which an accuracy is reached."""
-    reached = np.flatnonzero(evaluation.accuracies >= goal)
-    return evaluation.thresholds.counts[reached[0]] / len(evaluation.y) if len(reached) else 1.0
-
-
-def with_error(values, digits):
-    """Format the mean and its standard error, if there are several values."""
-    if len(values) < 2:
-        return f"{np.mean(values):.{digits}f}"
-    error = np.std(values, ddof=1) / len(values) ** 0.5
-    return f"{np.mean(values):.{digits}f} ± {error:.{digits}f}"
 
 
 def synthetic_2():
@@ -265,8 +157,8 @@ def picture():
 
 
 def main():
-    """Run all benchmarks, or those named: letters, synthetic_2, remote, speed, picture."""
-    chosen = sys.argv[1:] or ["letters", "synthetic_2", "remote", "speed", "picture"]
+    """Run all benchmarks, or those named: letters, synthetic_2, speed, picture."""
+    chosen = sys.argv[1:] or ["letters", "synthetic_2", "speed", "picture"]
     if "picture" in chosen:
         picture()
     if "letters" in chosen:
@@ -275,12 +167,6 @@ def main():
         report("gates_letters", header, list(letters()))
     if "synthetic_2" in chosen:
         report("gates_synthetic_2", ("accuracy", "mean bill", "draws"), list(synthetic_2()))
-    if "remote" in chosen:
-        header = (
-            "data set", "draws", "gate", "area, %", "ahead of confidence", "% sent, first target",
-            "second target", "published: uniform, confidence, greedy, LSTSQ",
-        )  # fmt: skip
-        report("gates_remote", header, [row for label in SETS for row in remote(label)])
     if "speed" in chosen:
         header = ("45,000 x 50, 100 + 100 trees", "rounds until convergence (of 10)",
                   "CPU time / plain fit of 200 trees", "goal")  # fmt: skip

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.usefixtures("fitted_once")
 SMALL = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5, "random_state": 0}
 TREES = {"n_estimators": 6, "max_depth": 3, "min_samples_leaf": 5}
 GATED = {"expensive": thrifty.Call("big", fn=thrifty.GreedyMiserClassifier(**TREES), folds=2)}
+VALUED = {"expensive": thrifty.Call("big", fn=thrifty.GreedyMiserRegressor(**TREES), folds=2)}
 
 # Settings to check; an estimator that is not listed is checked with its defaults.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
@@ -46,6 +47,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"family": thrifty.BoostedFamily(**TREES), "alternations": 2, **GATED},
         {"family": thrifty.LeavesFamily(**TREES), "distance": "symmetric", **GATED},
         {"family": thrifty.LinearFamily(starts=2), "penalty": 0.001, "alternations": 1, **GATED},
+    ],
+    "GatedRanker": [{"family": thrifty.BoostedFamily(**TREES), "alternations": 2, **VALUED}],
+    "GatedRegressor": [
+        {"family": thrifty.LeavesFamily(**TREES), "alternations": 2, "penalty": 0.01, **VALUED}
     ],
     "EdgeCloudClassifier": [
         {"max_steps": 10},
@@ -82,6 +87,8 @@ EXPECTED_FAILED: dict[str, dict[str, str]] = {
     "BudgetForestClassifier": {"check_sample_weight_equivalence_on_dense_data": DRAWN},
     "PrunedForestClassifier": {"check_sample_weight_equivalence_on_dense_data": DRAWN},
     "GatedClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
+    "GatedRanker": {"check_sample_weight_equivalence_on_dense_data": HELD},
+    "GatedRegressor": {"check_sample_weight_equivalence_on_dense_data": HELD},
     "LadderClassifier": {"check_sample_weight_equivalence_on_dense_data": HELD},
     "LadderRanker": {"check_sample_weight_equivalence_on_dense_data": HELD},
     "LadderRegressor": {"check_sample_weight_equivalence_on_dense_data": HELD},

@@ -26,6 +26,7 @@ from thrifty import (
     CompressedSVC,
     EdgeCloudRegressor,
     GatedClassifier,
+    GatedRegressor,
     GreedyMiserClassifier,
     GreedyMiserRegressor,
     OnlineGate,
@@ -195,6 +196,15 @@ def remote() -> Predictor:
     return gate.predictor_.replace(provenance={**(gate.predictor_.provenance or {}), "call": named})
 
 
+def remote_values() -> Predictor:
+    """A gate in front of a server that answers with a value."""
+    X = np.random.default_rng(14).uniform(-1, 1, size=(120, 3)).round(3)
+    y = X[:, 0] + np.where(X[:, 0] > 0, 0.0, X[:, 1] * X[:, 2])
+    call = Call("remote", 5.0, needs=[0, 1, 2], fn=lambda rows: rows[:, 0] + rows[:, 1])
+    gate = GatedRegressor(call, share=0.5, penalty=0.001, family="linear", random_state=0)
+    return gate.fit(X, y).predictor_
+
+
 def short_values() -> Predictor:
     """Trees that are added until nothing can change the value by more than a tolerance."""
     X = np.random.default_rng(10).normal(size=(200, 3)).round(3)
@@ -220,6 +230,7 @@ MODELS: dict[str, Callable[[], Predictor]] = {
     "nested": nested,
     "polynomial": polynomial,
     "remote": remote,
+    "remote_values": remote_values,
     "short_values": short_values,
     "uncertain_stages": uncertain_stages,
     "votes": votes,

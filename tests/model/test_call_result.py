@@ -17,6 +17,16 @@ def test_a_result_that_is_no_distribution_counts_as_failed() -> None:
     assert np.isnan(scores[2:]).all()
 
 
+def test_a_single_column_holds_a_value() -> None:
+    model = CallResult.of([1], [0], 2)
+    scores = model.score(np.array([[0.0, 7.0], [0.0, np.nan], [0.0, -1.0]]))
+    np.testing.assert_array_equal(scores, [7.0, np.nan, -1.0])
+    walk = model.walk()
+    assert walk.scores.tolist() == [0.0]
+    walk.tell({0: 1.0, 1: 7.0})
+    assert walk.asks == () and walk.scores.tolist() == [7.0]
+
+
 def test_a_walk_asks_for_what_the_call_needs_the_cheapest_first_then_for_the_result() -> None:
     walk = CallResult.of([3, 4], [0, 2], 5).walk({0: 9.0, 2: 1.0}.__getitem__)
     assert walk.asks == (2, 0)
@@ -36,7 +46,7 @@ def test_a_row_pays_for_what_the_call_needs_and_for_its_result() -> None:
 @pytest.mark.parametrize(
     ("columns", "needs", "n", "message"),
     [
-        ([0], [1], 3, "two classes"),
+        ([], [1], 3, "needs a column"),
         ([0, 1], [1], 3, "twice"),
         ([0, 3], [1], 3, "from 0 to 2"),
         ([0, 1], [-1], 3, "from 0 to 2"),

@@ -37,6 +37,7 @@ MAX_RESPONSE_BYTES = 1 << 26
 MAX_QUOTED = 5
 HIDDEN = "***"
 EXPECTED = '{"probabilities": [[...], ...], "classes": [...]} or {"labels": [...]} is expected'
+EXPECTED_VALUES = '{"values": [...]} is expected'
 
 
 class SecretUrl(str):
@@ -73,7 +74,8 @@ class Endpoint:
     """A server that predicts rows, by its URL.
 
     Rows are sent as ``{"columns": [...], "rows": [[...], ...]}`` in JSON by POST. The response is
-    ``{"probabilities": [[...], ...], "classes": [...]}`` or ``{"labels": [...]}``.
+    ``{"probabilities": [[...], ...], "classes": [...]}`` or ``{"labels": [...]}``, and for numbers
+    ``{"values": [...]}``.
 
     Parameters
     ----------
@@ -202,8 +204,10 @@ def url_fault(url: str) -> str | None:
     return None
 
 
-def read_outputs(output: Any, rows: int, classes: NDArray[Any]) -> NDArray[np.float64]:
+def read_outputs(output: Any, rows: int, classes: NDArray[Any] | None) -> NDArray[np.float64]:
     """Convert the output of a model to probabilities (rows, K) in the order of `classes`.
+
+    Without classes it is converted to values (rows, 1).
 
     Examples
     --------
@@ -212,7 +216,12 @@ def read_outputs(output: Any, rows: int, classes: NDArray[Any]) -> NDArray[np.fl
     >>> response = {"probabilities": [[0.9, 0.1]], "classes": ["b", "a"]}
     >>> read_outputs(response, 1, np.array(["a", "b"]))
     array([[0.1, 0.9]])
+    >>> read_outputs({"values": [3, 4.5]}, 2, None)
+    array([[3. ],
+           [4.5]])
     """
+    if classes is None:
+        return _read_values(output, rows)
     labels = None
     if isinstance(output, Mapping):
         if "labels" in output:
@@ -239,6 +248,23 @@ def read_outputs(output: Any, rows: int, classes: NDArray[Any]) -> NDArray[np.fl
     numbers = values.astype(np.float64)
     proba[:, order] = np.where(np.isinf(numbers), np.nan, numbers)  # the row counts as failed
     return proba
+
+
+def _read_values(output: Any, rows: int) -> NDArray[np.float64]:
+    """Convert the output of a model to values (rows, 1)."""
+    if isinstance(output, Mapping):
+        if "values" not in output:
+            keys = sorted(map(str, output))[:MAX_QUOTED]
+            raise ValueError(f"no values among {keys}; {EXPECTED_VALUES}")
+        output = output["values"]
+    values = np.asarray(output)
+    if values.shape not in ((rows,), (rows, 1)):
+        raise ValueError(f"an output of shape {values.shape} for {rows} rows")
+    try:
+        numbers = values.astype(np.float64).reshape(rows, 1)
+    except (TypeError, ValueError):
+        raise ValueError(f"{reprlib.repr(values.ravel().tolist())} are not numbers") from None
+    return np.where(np.isinf(numbers), np.nan, numbers)  # the row counts as failed
 
 
 def _class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

@@ -12,7 +12,7 @@
 | `anytime` | `AnytimeClassifier` | Xu 2014 |
 | `neighbors` | `MarginNeighborsClassifier` | Nan 2018 |
 | `svm` | `CompressedSVC` | Xu 2014, ch. 4 |
-| `gates` | `GatedClassifier`, `Call` | Nan and Saligrama 2017; Nan 2018, ch. 5 |
+| `gates` | `GatedClassifier`, `GatedRegressor`, `GatedRanker`, `Call` | Nan 2018, ch. 5 |
 | `edge_cloud` | `EdgeCloudClassifier`, `EdgeCloudRegressor` | Nan 2018 |
 | `adopt` | `adopt`: models of other libraries | |
 | `baselines` | what the papers compare with | |
@@ -44,6 +44,8 @@ from thrifty.learn.gates.call import Call
 from thrifty.learn.gates.classifier import GatedClassifier
 from thrifty.learn.gates.leaves import LeavesFamily
 from thrifty.learn.gates.linear import LinearFamily
+from thrifty.learn.gates.ranker import GatedRanker
+from thrifty.learn.gates.regressor import GatedRegressor
 from thrifty.learn.ladder.classifier import LadderClassifier
 from thrifty.learn.ladder.ranker import LadderRanker
 from thrifty.learn.ladder.regressor import LadderRegressor
@@ -70,6 +72,8 @@ __all__ = [
     "EdgeCloudClassifier",
     "EdgeCloudRegressor",
     "GatedClassifier",
+    "GatedRanker",
+    "GatedRegressor",
     "GreedyMiserClassifier",
     "GreedyMiserRanker",
     "GreedyMiserRegressor",

@@ -174,7 +174,4 @@ def _assign(
             f"table: {folds} folds need at least as many {what}, there are {count}; give more "
             f"{what}, or a validation set of your own"
         )
-    if groups is None:
-        return assign_folds(y, folds, random)
-    mean = np.bincount(groups, np.asarray(y, dtype=np.float64)) / np.bincount(groups)
-    return assign_folds(mean, folds, random)[groups]
+    return assign_folds(y, folds, random, groups)

@@ -29,12 +29,16 @@ SPLIT_STARTS = (0.5, 0.9)
 
 
 def assign_folds(
-    target: NDArray[Any], n_folds: int, random: np.random.RandomState
+    target: NDArray[Any],
+    n_folds: int,
+    random: np.random.RandomState,
+    groups: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
     """Assign each row to a fold, so that the folds are alike in their targets.
 
     The rows are shuffled, sorted by target, and assigned to the folds in turn: classes are spread
-    evenly, and so are small and large numbers. `random` draws one permutation of the rows.
+    evenly, and so are small and large numbers. `random` draws one permutation of the rows. With
+    `groups` (n,), numbered from 0 on, whole groups are assigned, by their mean target.
 
     Returns
     -------
@@ -50,6 +54,9 @@ def assign_folds(
     >>> np.bincount(fold[target == 0]), np.bincount(fold[target == 1])
     (array([2, 2]), array([1, 1]))
     """
+    if groups is not None:
+        mean = np.bincount(groups, np.asarray(target, dtype=np.float64)) / np.bincount(groups)
+        return assign_folds(mean, n_folds, random)[groups]
     shuffled = random.permutation(len(target))
     order = shuffled[np.argsort(target[shuffled], kind="stable")]
     fold = np.empty(len(target), dtype=np.int64)

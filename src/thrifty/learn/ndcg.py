@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["dcg", "ndcg"]
+__all__ = ["dcg", "ndcg", "ndcg_by_query"]
 
 
 def dcg(
@@ -41,7 +41,17 @@ def ndcg(
     first: int | None = 5,
 ) -> float:
     """Return the mean NDCG of the queries with a relevant row; 1 if there is none."""
+    reached = ndcg_by_query(grades, scores, query, first)
+    return float(np.mean(reached)) if len(reached) else 1.0
+
+
+def ndcg_by_query(
+    grades: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    query: NDArray[np.int64],
+    first: int | None = 5,
+) -> NDArray[np.float64]:
+    """Return the NDCG of each query that has a relevant row."""
     ideal = dcg(grades, grades, query, first)
     some = ideal > 0
-    reached = dcg(grades, scores, query, first)
-    return float(np.mean(reached[some] / ideal[some])) if some.any() else 1.0
+    return np.asarray(dcg(grades, scores, query, first)[some] / ideal[some])

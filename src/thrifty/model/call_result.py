@@ -1,8 +1,9 @@
-"""The result of a call to an expensive model, as columns that hold its class probabilities.
+"""The result of a call to an expensive model, as columns that hold class probabilities or a value.
 
 A call is something that an example can buy. It needs features, and it returns one column for each
-class. A model file with a `CallResult` does not contain the model that is called: a walk asks for
-the features, then for the result, and whoever runs the walk makes the call.
+class, or a single one for a value. A model file with a `CallResult` does not contain the model that
+is called: a walk asks for the features, then for the result, and whoever runs the walk makes the
+call.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from thrifty.errors import BundleError, DataError, raise_all
 from thrifty.model.base import Frozen, Price, Walk, sealed
 from thrifty.model.file_checks import count_problems, output_problems
 
-__all__ = ["SUM_TOL", "CallResult", "CallResultWalk"]
+__all__ = ["CallResult", "CallResultWalk", "is_usable"]
 
 Floats = NDArray[np.float64]
 
@@ -29,14 +30,16 @@ SUM_TOL = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class CallResult(Frozen):
-    """Class probabilities that a call has returned; NaN where the call failed.
+    """Class probabilities, or a value, that a call has returned; NaN where the call failed.
 
-    A result that is missing, has a negative entry, or does not sum to 1 counts as failed.
+    A result that is missing, has a negative probability, or does not sum to 1 counts as failed; so
+    does a value that is missing.
 
     Parameters
     ----------
     columns : int array (K,)
-        Columns of the table that hold the class probabilities; they are bought together.
+        Columns of the table that hold the class probabilities, which are bought together; a single
+        one holds a value.
     needs : int array (m,)
         Features that the call needs.
     n_features : int
@@ -78,7 +81,7 @@ class CallResult(Frozen):
         Raises
         ------
         DataError
-            If a column is out of range or given twice, or there are fewer than two classes.
+            If a column is out of range or given twice, or there is none.
         """
         result = np.asarray(columns, dtype=np.int64)
         needed = np.asarray(needs, dtype=np.int64)
@@ -87,13 +90,14 @@ class CallResult(Frozen):
 
     @property
     def n_scores(self) -> int:
-        """Number of classes."""
+        """Number of classes; 1 for a value."""
         return len(self.columns)
 
     def score(self, X: NDArray[np.floating]) -> Floats:
-        """Return the class probabilities (n, K) of the results; NaN where a call failed."""
+        """Return class probabilities (n, K), or values (n,); NaN where a call failed."""
         self.check_columns(X)
-        return _nan_where_failed(X.take(self.columns, axis=1).astype(np.float64))
+        scores = _nan_where_failed(X.take(self.columns, axis=1).astype(np.float64))
+        return scores[:, 0] if self.n_scores == 1 else scores
 
     def used(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Return which features each row reads: what the call needs, and its result."""
@@ -136,6 +140,8 @@ class CallResult(Frozen):
 class CallResultWalk(Walk):
     """The walk of a `CallResult`; before the result arrives, all classes are equally likely.
 
+    A value is 0 before it arrives.
+
     Parameters
     ----------
     model : CallResult
@@ -168,9 +174,10 @@ class CallResultWalk(Walk):
 
     @property
     def scores(self) -> Floats:
-        """Class probabilities (K,); NaN if the call failed, uniform before it is made."""
+        """Class probabilities (K,) or a value (1,); NaN if the call failed."""
+        k = len(self._columns)
         if any(column not in self._values for column in self._columns):
-            return np.full(len(self._columns), 1.0 / len(self._columns))
+            return np.zeros(1) if k == 1 else np.full(k, 1.0 / k)
         row = np.array([[self._values[column] for column in self._columns]])
         return np.asarray(_nan_where_failed(row)[0])
 
@@ -184,13 +191,27 @@ class CallResultWalk(Walk):
         return 0
 
 
-def _nan_where_failed(probabilities: Floats) -> Floats:
-    """Set the rows of `probabilities` (n, K) that are no distribution to NaN; return the array."""
+def is_usable(scores: Floats) -> NDArray[np.bool_]:
+    """Return which rows (n, K) are distributions, up to rounding, or (n, 1) are finite values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thrifty.model.call_result import is_usable
+    >>> is_usable(np.array([[0.25, 0.75], [0.9, 0.9]])), is_usable(np.array([[7.0], [np.nan]]))
+    (array([ True, False]), array([ True, False]))
+    """
+    if scores.shape[1] == 1:
+        return np.isfinite(scores[:, 0])
     with np.errstate(invalid="ignore", over="ignore"):
-        sums_to_one = np.abs(probabilities.sum(axis=1) - 1.0) <= SUM_TOL
-        valid = sums_to_one & (probabilities >= 0.0).all(axis=1)
-    probabilities[~valid] = np.nan
-    return probabilities
+        sums_to_one = np.abs(scores.sum(axis=1) - 1.0) <= SUM_TOL
+        return np.asarray(sums_to_one & (scores >= 0.0).all(axis=1))
+
+
+def _nan_where_failed(scores: Floats) -> Floats:
+    """Set the rows of `scores` (n, K) that are not usable to NaN; return the array."""
+    scores[~is_usable(scores)] = np.nan
+    return scores
 
 
 def _problems(columns: NDArray[Any], needs: NDArray[Any], n_features: Any) -> Iterator[str]:
@@ -208,6 +229,6 @@ def _problems(columns: NDArray[Any], needs: NDArray[Any], n_features: Any) -> It
         both = np.concatenate([columns, needs])
         if len(np.unique(both)) < len(both):
             yield "a column is given twice"
-        if len(columns) < 2:
-            yield "a call result needs at least two classes"
+        if not len(columns):
+            yield "a call result needs a column"
         yield from output_problems(len(columns))

@@ -72,7 +72,7 @@ def connect(predictor: Predictor, target: str | Predictor | None = None) -> Pred
             columns = ", ".join(map(repr, result_columns(predictor)))
             raise DataError(
                 "this model calls an expensive model that is not in its file, and the file names "
-                "no server. Pass its URL or a predictor as target, or add its class probabilities "
+                "no server. Pass its URL or a predictor as target, or add its outputs "
                 f"to the table, as the columns {columns}"
             )
         return predictor.connect(ModelCall(predictor, result, Endpoint(url, trusted=False)))
@@ -125,7 +125,6 @@ class ModelCall:
     def __init__(
         self, predictor: Predictor, result: CallResult, target: Endpoint | Predictor
     ) -> None:
-        assert predictor.classes is not None
         self.columns = frozenset(result.columns.tolist())
         self._predictor, self._result, self._target = predictor, result, target
         names = predictor.schema.names
@@ -151,10 +150,8 @@ class ModelCall:
 
         Unlike `answer`, it raises what the model raises, and remembers nothing.
         """
-        classes = self._predictor.classes
-        assert classes is not None
         outputs = self._predict([[values[name] for name in self.needs]])
-        found = read_outputs(outputs, 1, classes)[0]
+        found = read_outputs(outputs, 1, self._predictor.classes)[0]
         return dict(zip(self._added, found.tolist(), strict=True))
 
     def complete(self, table: Any) -> Any:
@@ -192,15 +189,13 @@ class ModelCall:
         return table.assign(**results) if hasattr(table, "assign") else given | results
 
     def _run(self, rows: list[list[Any]]) -> NDArray[np.float64]:
-        """Return class probabilities (n, K); NaN, with a warning, where the call fails."""
-        classes = self._predictor.classes
-        assert classes is not None
-        proba = np.full((len(rows), len(classes)), np.nan)
+        """Return results (n, K) or (n, 1); NaN, with a warning, where the call fails."""
+        classes, found = self._predictor.classes, np.full((len(rows), len(self._added)), np.nan)
         for first in range(0, len(rows), ROWS_PER_REQUEST):
             batch = rows[first : first + ROWS_PER_REQUEST]
             try:
                 outputs = self._predict(batch)
-                proba[first : first + len(batch)] = read_outputs(outputs, len(batch), classes)
+                found[first : first + len(batch)] = read_outputs(outputs, len(batch), classes)
             except Exception as error:  # a model that is not ours may raise anything
                 warnings.warn(
                     f"the call of {self._target!r} failed for {len(batch)} rows, which the local "
@@ -208,7 +203,7 @@ class ModelCall:
                     UserWarning,
                     stacklevel=2,
                 )
-        return proba
+        return found
 
     def _predict(self, rows: list[list[Any]]) -> Any:
         """Return what the expensive model says of some rows."""
@@ -216,6 +211,8 @@ class ModelCall:
             return self._target.predict(self.needs, rows)
         columns = dict(zip(self.needs, map(list, zip(*rows, strict=True)), strict=True))
         table = columns if self._target.schema.named else np.array(rows, dtype=np.float64)
+        if self._predictor.classes is None:
+            return self._target.predict(table)
         return self._target.predict_proba(table), self._target.classes
 
 

@@ -201,7 +201,7 @@ def test_a_server_that_returns_nonsense_is_refused(
 def test_labels_of_a_server_count_as_certain(serve, named_table) -> None:
     X, y = named_table(60)
     url, _, _ = serve(lambda body: (200, json.dumps({"labels": y.tolist()}).encode()))
-    proba = Call("it", fn=url).predict_proba(X, CLASSES)
+    proba = Call("it", fn=url).predict_scores(X, CLASSES)
     np.testing.assert_array_equal(proba, (y[:, np.newaxis] == CLASSES).astype(float))
 
 

@@ -17,7 +17,7 @@ from thrifty.errors import DataError
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.gates.expensive_model import (
     as_call,
-    out_of_fold_proba,
+    out_of_fold_scores,
     prepare_expensive,
     schema_of,
 )
@@ -33,9 +33,9 @@ def test_optimism_is_kept_out() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), rng.integers(0, 2, 300)
     forest = RandomForestClassifier(20, random_state=0)
-    out_of_fold = prepared(Call("x", fn=forest), X, y).proba
+    out_of_fold = prepared(Call("x", fn=forest), X, y).scores
     assert abs(np.mean(out_of_fold.argmax(axis=1) == y) - 0.5) < 0.1
-    in_sample = prepared(Call("x", fn=forest.fit(X, y), folds=None), X, y).proba
+    in_sample = prepared(Call("x", fn=forest.fit(X, y), folds=None), X, y).scores
     assert np.mean(in_sample.argmax(axis=1) == y) > 0.95
 
 
@@ -44,9 +44,9 @@ def test_a_fitted_estimator_is_trusted_only_if_the_call_says_so(half_hard) -> No
     forest = RandomForestClassifier(10, random_state=0).fit(X, y)
     again = prepared(Call("x", fn=forest), X, y)
     np.testing.assert_array_equal(again.call.fn.predict_proba(X), forest.predict_proba(X))
-    assert not np.array_equal(again.proba, forest.predict_proba(X))
+    assert not np.array_equal(again.scores, forest.predict_proba(X))
     as_it_is = prepared(Call("x", fn=forest, folds=None), X, y)
-    np.testing.assert_array_equal(as_it_is.proba, forest.predict_proba(X))
+    np.testing.assert_array_equal(as_it_is.scores, forest.predict_proba(X))
 
 
 def test_a_class_too_rare_for_a_fold_has_probability_zero_there() -> None:
@@ -54,7 +54,7 @@ def test_a_class_too_rare_for_a_fold_has_probability_zero_there() -> None:
     train = TrainingSet.read("classification", X, np.array([0] * 10 + [1] * 9 + [2]))
     forest = RandomForestClassifier(5, random_state=0)
     call = Call("x", fn=forest, folds=3)
-    proba = out_of_fold_proba(call, forest, X, train, np.random.RandomState(0))
+    proba = out_of_fold_scores(call, forest, X, train, np.random.RandomState(0))
     assert proba[19, 2] == 0.0
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
 
@@ -63,7 +63,7 @@ def test_sample_weights_reach_the_expensive_model(half_hard) -> None:
     X, y = half_hard(200)
     weight = np.where(y == 1, 5.0, 0.1)
     forest = RandomForestClassifier(10, max_depth=2, random_state=0)
-    plain, weighted = (prepared(Call("x", fn=forest), X, y, w).proba for w in (None, weight))
+    plain, weighted = (prepared(Call("x", fn=forest), X, y, w).scores for w in (None, weight))
     assert weighted[:, 1].mean() > plain[:, 1].mean() + 0.2
 
 
@@ -84,7 +84,7 @@ def test_an_svm_is_calibrated_and_frozen(half_hard) -> None:
     X, y = half_hard(200)
     expensive = prepared(Call("x", fn=SVC()), X, y)
     assert expensive.frozen.n_scores == 2
-    np.testing.assert_allclose(expensive.proba.sum(axis=1), 1.0)
+    np.testing.assert_allclose(expensive.scores.sum(axis=1), 1.0)
     np.testing.assert_array_equal(
         expensive.frozen.score(X).argmax(axis=1), SVC().fit(X, y).predict(X)
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thrifty.learn.gates.assignment import DISTANCES, KLDistance
-from thrifty.learn.gates.threshold import Thresholds
+from thrifty.learn.gates.thresholds import Thresholds
 from thrifty.model import LeafGate
 
 

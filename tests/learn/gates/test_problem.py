@@ -1,55 +1,13 @@
-"""The losses of a gate problem: gradients, special cases and clipping."""
+"""The problem of a gate: weighted means, calibrated scores, and losses."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from thrifty.learn.gates.assignment import DISTANCES
-from thrifty.learn.gates.problem import DistanceLoss, GateProblem, LocalLoss
-from thrifty.learn.losses import LogLoss
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_the_gradient_of_the_local_loss_is_a_finite_difference(classes, check_gradient) -> None:
-    rng = np.random.default_rng(0)
-    y, q = np.arange(12) % classes, rng.uniform(size=12)
-    loss = LocalLoss(y, None, classes, 1.0 - q)
-    raw = rng.normal(size=(loss.outputs, 12))
-
-    def value(flat):
-        return ((1.0 - q) * loss.losses(flat.reshape(raw.shape))).sum()
-
-    check_gradient(value, raw.ravel(), -loss.derivatives(raw)[0].ravel())
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_the_local_loss_is_the_log_loss_if_no_row_is_sent(classes) -> None:
-    rng = np.random.default_rng(0)
-    y, weight = np.arange(30) % classes, rng.uniform(0.5, 2.0, 30)
-    local, plain = LocalLoss(y, weight, classes), LogLoss(y, weight, classes)
-    raw = rng.normal(size=(plain.outputs, 30))
-    np.testing.assert_array_equal(local.start(), plain.start())
-    for ours, theirs in zip(local.derivatives(raw), plain.derivatives(raw), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    assert np.average(local.losses(raw), weights=weight) == pytest.approx(plain.value(raw))
-
-
-def test_rows_that_are_sent_do_not_count_in_the_initial_constant() -> None:
-    y, q = np.array([0, 0, 1, 1]), np.array([0.0, 0.0, 0.0, 1.0])
-    start = LocalLoss(y, None, 2, 1.0 - q).start()
-    assert start[0] == pytest.approx(np.log(1 / 2))
-
-
-@pytest.mark.parametrize("name", ["kl", "symmetric"])
-def test_the_distance_loss_starts_at_the_best_constant(name) -> None:
-    q, weight = np.array([0.1, 0.6, 0.9]), np.array([1.0, 1.0, 3.0])
-    loss = DistanceLoss(q, weight, DISTANCES[name])
-    start = np.repeat(loss.start()[:, np.newaxis], 3, axis=1)
-    gradient, hessian = loss.derivatives(start)
-    assert gradient.shape == hessian.shape == (1, 3)
-    assert np.average(gradient[0], weights=weight) == pytest.approx(0.0, abs=1e-12)
-    assert loss.value(start) < loss.value(start + 0.1)
+from thrifty.learn.dataset import TrainingSet
+from thrifty.learn.gates.losses import GradeLoss, ValueLoss
+from thrifty.learn.gates.problem import GateProblem
 
 
 def test_means_are_weighted(half_hard, problem_of) -> None:
@@ -59,7 +17,7 @@ def test_means_are_weighted(half_hard, problem_of) -> None:
     values = np.arange(50.0)
     assert problem.mean(values) == pytest.approx(problem.row_shares @ values)
     assert problem.row_shares.sum() == pytest.approx(1.0)
-    unweighted = GateProblem(problem_of(X, y).train, problem.expensive_proba)
+    unweighted = GateProblem(problem_of(X, y).train, problem.expensive_scores)
     assert unweighted.mean(values) == values.mean()
 
 
@@ -68,3 +26,27 @@ def test_the_loss_of_a_sure_error_is_finite(half_hard, problem_of) -> None:
     proba = np.eye(2)[1 - y]
     assert problem_of(X, y).expensive_loss.max() < 2.0
     assert GateProblem(problem_of(X, y).train, proba).expensive_loss.max() < 14.0
+
+
+@pytest.mark.parametrize("loss", [ValueLoss(), GradeLoss()])
+def test_a_problem_of_values_is_restored_to_the_unit_of_the_expensive_model(loss) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 3, 60).astype(float)
+    task = "ranking" if isinstance(loss, GradeLoss) else "regression"
+    train = TrainingSet.read(task, X, y, sample_weight=rng.uniform(0.5, 2.0, 60))
+    scores = y + 0.5 * rng.normal(size=60)
+    problem = GateProblem.of(train, scores, loss)
+    np.testing.assert_allclose(
+        problem.scale.slope * problem.expensive_scores + problem.scale.offset, scores
+    )
+    assert 0.4 < problem.expensive_loss.mean() / 0.5 < 2.1  # the unit is a power of two
+    restored = problem.constant.score(X)[0]
+    expected = np.average(y, weights=train.weight)
+    assert restored == pytest.approx(expected, rel=0.2 if task == "ranking" else 1e-6)
+
+
+def test_the_loss_of_a_constant_is_in_the_unit_of_the_target() -> None:
+    y = np.array([0.0, 100.0, 0.0, 100.0])
+    train = TrainingSet.read("regression", np.arange(4.0)[:, np.newaxis], y)
+    problem = GateProblem.of(train, y + 10.0, ValueLoss())
+    assert problem.constant_loss == pytest.approx(0.5 * 50.0**2)

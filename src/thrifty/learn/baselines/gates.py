@@ -23,9 +23,9 @@ from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS
 from thrifty.learn.gates.assignment import KLDistance
 from thrifty.learn.gates.base import TRAINED_SHARES, BaseGateClassifier, Knob, TrainedPair
+from thrifty.learn.gates.evaluation import GateEvaluation, read_threshold_target
 from thrifty.learn.gates.leaves import LeavesFamily
 from thrifty.learn.gates.problem import GateProblem
-from thrifty.learn.gates.threshold import GateEvaluation, read_threshold_target
 from thrifty.learn.point import Point
 from thrifty.model import Blend, Forest, Frozen
 
@@ -173,7 +173,7 @@ class UniformGateClassifier(BaselineGate):
         evaluation = self._evaluate(pair, columns, rows)
         share = number
         if kind != "share":
-            means = evaluation.mean_bills if kind == "bill" else evaluation.accuracies
+            means = evaluation.mean_bills if kind == "bill" else evaluation.quality.values
             local, expensive = float(means[0]), float(means[-1])
             share = (number - local) / (expensive - local) if expensive != local else 0.0
             if (kind == "bill" and share < 0) or (kind == "quality" and share > 1):
@@ -202,7 +202,7 @@ class UniformGateClassifier(BaselineGate):
         problem, columns = self._prepare(X, y, sample_weight, expensive_proba)
         rows = self._threshold_rows(validation, problem, columns, run_calls=True)
         train = columns.widen_training(problem.train)
-        points = [self._constant_point(train, rows)]
+        points = [self._constant_point(problem, train, rows)]
         for penalty in self._path_penalties(problem, penalties):
             random = check_random_state(self.random_state)
             pair = next(self._train_pairs(problem, [Knob(0.0, penalty)], random))

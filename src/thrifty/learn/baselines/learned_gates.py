@@ -20,7 +20,7 @@ from thrifty.learn.binned import Binned
 from thrifty.learn.boosting.ensemble import Boosting
 from thrifty.learn.boosting.grower import Grower
 from thrifty.learn.gates.assignment import KLDistance
-from thrifty.learn.gates.leaves import LeavesFamily, LeavesPair
+from thrifty.learn.gates.leaves import LeavesFamily
 from thrifty.learn.gates.linear import LinearFamily, LinearTrainer, freeze_linear
 from thrifty.learn.gates.problem import GateProblem
 from thrifty.learn.losses import LogLoss
@@ -74,12 +74,7 @@ class GreedyGateClassifier(BaselineGate):
         train, distance = problem.train, KLDistance()
         if isinstance(self.family, LeavesFamily):
             leaves = self.family.trainer(problem, penalty, distance, random)
-            raw = leaves.raw(leaves.leaf_values)
-            predicted = (raw[0] > 0).astype(int) if len(raw) == 1 else raw.argmax(axis=0)
-            # For a q of 0 and 1, the distance is the logistic loss of predicting the errors.
-            errors = (predicted != train.y).astype(np.float64)
-            weights = leaves.fit_gate(errors, leaves.confidence_gate)
-            return LeavesPair(leaves, leaves.leaf_values, weights).freeze()
+            return leaves.initial_pair("greedy").freeze()
         linear = LinearTrainer.of(self.family or LinearFamily(), problem, penalty, distance)
         sparse = linear.solve(linear.constant_pair(), np.zeros(len(train)), gated=False)
         selected = np.asarray(sparse.coef.any(axis=1))
@@ -123,7 +118,7 @@ class SoftLabelLoss(LogLoss):
         train = problem.train
         super().__init__(train.y, train.weight, train.n_classes)
         labels = np.eye(train.n_classes)[train.y]
-        soft = (0.5 * problem.expensive_proba + 0.5 * labels).T
+        soft = (0.5 * problem.expensive_scores + 0.5 * labels).T
         self.member = soft[-self.outputs :]
         self.share = np.array([self._mean(row) for row in self.member])
 

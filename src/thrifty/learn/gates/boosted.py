@@ -21,7 +21,8 @@ from thrifty.learn.boosting.grower import Grower
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.folds import assign_folds
 from thrifty.learn.gates.assignment import Distance
-from thrifty.learn.gates.problem import DistanceLoss, GateFamily, GatePair, GateProblem, LocalLoss
+from thrifty.learn.gates.losses import DistanceLoss, LocalLogLoss, LocalSquaredLoss
+from thrifty.learn.gates.problem import GateFamily, GatePair, GateProblem
 from thrifty.learn.purchases import Purchases
 from thrifty.model import Forest, Frozen
 
@@ -65,7 +66,7 @@ class BoostedFamily(GateFamily):
         """Return GreedyMiser with a gate of 0."""
         train = problem.train
         binned = Binned.of(train.X, train.categorical, random)
-        halves = assign_folds(train.y, 2, random)
+        halves = assign_folds(train.y, 2, random, train.groups)
         booster = PairBooster(self, problem, penalty, distance, binned, halves)
         pair = booster.boost(None)
         if train.n_features > MAX_COLUMNS and len(pair.features):
@@ -108,7 +109,7 @@ class PairBooster:
         """
         train, rate = self.problem.train, self.family.learning_rate
         grower = self._grower(train, self.binned, features)
-        local = Boosting(_local_loss(train, q), grower, rate)
+        local = Boosting(self.problem.local_loss(q, weighted=True), grower, rate)
         gate = None
         if q is not None:
             gate = Boosting(DistanceLoss(q, train.weight, self.distance), grower, rate)
@@ -122,15 +123,16 @@ class PairBooster:
 
     def out_of_fold_loss(self, q: Floats, features: NDArray[np.int64]) -> Floats:
         """Return losses (n,) of local models that were trained on the other half of the rows."""
-        train, loss = self.problem.train, np.empty(len(q))
+        loss = np.empty(len(q))
         for half in (0, 1):
             is_inside = self.halves == half
             inside, outside = np.flatnonzero(is_inside), np.flatnonzero(~is_inside)
-            part, rest = train.take(inside), train.take(outside)
-            grower = self._grower(part, self.binned.take(inside), features)
-            local = Boosting(_local_loss(part, q[inside]), grower, self.family.learning_rate)
+            part, rest = self.problem.take(inside), self.problem.take(outside)
+            grower = self._grower(part.train, self.binned.take(inside), features)
+            bound = part.local_loss(q[inside], weighted=True)
+            local = Boosting(bound, grower, self.family.learning_rate)
             local.boost(self.family.n_estimators)
-            loss[outside] = _local_loss(rest, None).losses(local.freeze().raw(rest.X).T)
+            loss[outside] = rest.local_loss().losses(local.freeze().raw(rest.train.X).T)
         return loss
 
     def _grower(
@@ -180,9 +182,9 @@ class BoostedPair(GatePair):
 
     @cached_property
     def local_loss(self) -> Floats:
-        """Log-loss of each row, (n,)."""
+        """Loss of each row, (n,)."""
         loss = self.local.loss
-        assert isinstance(loss, LocalLoss)
+        assert isinstance(loss, LocalLogLoss | LocalSquaredLoss)
         return loss.losses(self.local.raw)
 
     @property
@@ -214,8 +216,3 @@ class BoostedPair(GatePair):
         if self._gate is None:
             return Forest.constant([0.0], "sum", local.n_features), local
         return self._gate.freeze(), local
-
-
-def _local_loss(train: TrainingSet, q: Floats | None) -> LocalLoss:
-    """Return the loss of the local model for q; None sends no row."""
-    return LocalLoss(train.y, train.weight, train.n_classes, None if q is None else 1.0 - q)

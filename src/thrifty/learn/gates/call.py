@@ -1,7 +1,7 @@
 """Calls: an expensive model as something to buy, with a name, a price and the features it needs.
 
 The model behind a call is an estimator, a function of a table, or the URL of a server. Its output
-for a row is a probability for each class.
+for a row is a probability for each class, or a value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from thrifty.bundle.endpoint import Endpoint, SecretUrl, read_outputs, redact, u
 from thrifty.costs.money import as_float
 from thrifty.errors import DataError, SourceError, raise_all
 from thrifty.learn._sklearn import take_rows
-from thrifty.model.call_result import SUM_TOL
+from thrifty.model.call_result import is_usable
 
 __all__ = ["Call", "CallOutputs", "post_rows", "run_with_timeout"]
 
@@ -36,8 +36,8 @@ MAX_QUOTED = 5
 class CallOutputs(NamedTuple):
     """What a call returns for some rows."""
 
-    proba: Floats
-    """Class probabilities, (n, K); NaN in rows for which the call failed."""
+    scores: Floats
+    """Class probabilities (n, K), or values (n, 1); NaN in rows for which the call failed."""
     failures: dict[int, str]
     """Row -> reason, for the rows for which the call failed."""
 
@@ -59,11 +59,11 @@ class Call:
         function gets a table with the needed columns, of the type that the user's table has
         (array, pandas or polars DataFrame), and returns class probabilities (n, K) in the order of
         the sorted classes, labels (n,), or a pair of probabilities and the classes of their
-        columns. A URL, ``http://...`` or ``https://...``, gets
-        ``{"columns": [...], "rows": [[...], ...]}`` as JSON by POST and returns
-        ``{"probabilities": [[...], ...], "classes": [...]}`` or ``{"labels": [...]}``. Secrets in
-        it are never shown or saved; the environment variable THRIFTY_CALL_TOKEN holds a bearer
-        token.
+        columns; for regression and ranking it returns values (n,). A URL, ``http://...`` or
+        ``https://...``, gets ``{"columns": [...], "rows": [[...], ...]}`` as JSON by POST and
+        returns ``{"probabilities": [[...], ...], "classes": [...]}``, ``{"labels": [...]}`` or
+        ``{"values": [...]}``. Secrets in it are never shown or saved; the environment variable
+        THRIFTY_CALL_TOKEN holds a bearer token.
     timeout : float, optional
         Seconds that a function or a server may take for one batch of rows.
     folds : int or None
@@ -80,7 +80,7 @@ class Call:
     >>> def doctor(rows):
     ...     return np.where(rows[:, 0] > 0, "ill", "well")
     >>> call = Call("doctor", 90.0, needs=[1], fn=doctor)
-    >>> call.predict_proba(np.array([[0.0, 3.0], [0.0, -3.0]]), np.array(["ill", "well"]))
+    >>> call.predict_scores(np.array([[0.0, 3.0], [0.0, -3.0]]), np.array(["ill", "well"]))
     array([[1., 0.],
            [0., 1.]])
     """
@@ -121,58 +121,62 @@ class Call:
             problems.append(f"folds is {folds!r}; give a whole number from 2 up, or None")
         raise_all(DataError, f"call {name!r}", problems)
 
-    def run(self, table: Any, classes: NDArray[Any]) -> CallOutputs:
-        """Run the call for all rows; one that fails or returns no probabilities is recorded.
+    def run(self, table: Any, classes: NDArray[Any] | None) -> CallOutputs:
+        """Run the call for all rows; one that fails or returns nothing usable is recorded.
 
         Parameters
         ----------
         table : pandas or polars DataFrame, or array of n rows
             Has the needed columns among its own.
         classes : array of shape (K,)
-            Sorted labels, in the order of the output columns.
+            Sorted labels, in the order of the output columns; None for values.
         """
         needed = self.needed_columns(table)
         n, size = len(needed), ROWS_PER_REQUEST if isinstance(self.fn, str) else max(len(needed), 1)
         timeout = None if hasattr(self.fn, "predict") else self.timeout
-        proba, failures = np.full((n, len(classes)), np.nan), dict[int, str]()
+        scores = np.full((n, 1 if classes is None else len(classes)), np.nan)
+        failures = dict[int, str]()
         for first in range(0, n, size):
             rows = np.arange(first, min(first + size, n))
             try:
                 batch = take_rows(needed, rows)
-                output = run_with_timeout(timeout, partial(self._predict, batch))
-                proba[rows] = read_outputs(output, len(rows), classes)
+                output = run_with_timeout(timeout, partial(self._predict, batch, classes))
+                scores[rows] = read_outputs(output, len(rows), classes)
             except Exception as error:  # a model that is not ours may raise anything
                 failures.update(dict.fromkeys(rows.tolist(), f"{type(error).__name__}: {error}"))
-        with np.errstate(invalid="ignore"):
-            valid = (np.abs(proba.sum(axis=1) - 1.0) <= SUM_TOL) & (proba >= 0).all(axis=1)
-        for row in np.flatnonzero(~valid).tolist():
-            if np.isnan(proba[row]).any():
-                reason = "a probability is missing (NaN)"
-            elif (proba[row] < 0).any():
-                reason = f"the probability {proba[row].min():g} is negative"
+        for row in np.flatnonzero(~is_usable(scores)).tolist():
+            if np.isnan(scores[row]).any():
+                reason = f"a {'value' if classes is None else 'probability'} is missing (NaN)"
+            elif (scores[row] < 0).any():
+                reason = f"the probability {scores[row].min():g} is negative"
             else:
-                reason = f"the probabilities sum to {proba[row].sum():g}, not 1"
+                reason = f"the probabilities sum to {scores[row].sum():g}, not 1"
             failures.setdefault(row, reason)
-        proba[list(failures)] = np.nan
-        return CallOutputs(proba, failures)
+        scores[list(failures)] = np.nan
+        return CallOutputs(scores, failures)
 
-    def predict_proba(self, table: Any, classes: NDArray[Any]) -> Floats:
-        """Run the call for rows of which none may fail; return class probabilities (n, K).
+    def predict_scores(self, table: Any, classes: NDArray[Any] | None) -> Floats:
+        """Run the call for rows of which none may fail.
+
+        Returns
+        -------
+        array of shape (n, K) or (n,)
+            Class probabilities in the order of `classes`, or values if there are none.
 
         Raises
         ------
         SourceError
             If the call fails for any row; the message gives the first reasons.
         """
-        proba, failures = self.run(table, classes)
+        scores, failures = self.run(table, classes)
         if failures:
             rows = sorted(failures)
             reasons = list(dict.fromkeys(failures[row] for row in rows))[:MAX_QUOTED]
             raise SourceError(
-                f"call {self.name!r}: no prediction for {len(rows)} of {len(proba)} rows, the "
+                f"call {self.name!r}: no prediction for {len(rows)} of {len(scores)} rows, the "
                 f"first of them row {rows[0]}: {'; '.join(reasons)}"
             )
-        return proba
+        return scores[:, 0] if classes is None else scores
 
     def needed_columns(self, table: Any) -> Any:
         """Return the part of a table that the call needs."""
@@ -200,11 +204,11 @@ class Call:
         model = redact(self.fn) if isinstance(self.fn, str) else type(self.fn).__name__
         return f"Call({self.name!r}, {self.price:g}, fn={model})"
 
-    def _predict(self, table: Any) -> Any:
+    def _predict(self, table: Any, classes: NDArray[Any] | None) -> Any:
         """Return what the model returns for a table, in any form that `read_outputs` takes."""
         if isinstance(self.fn, str):
             return post_rows(Endpoint(self.fn, self.timeout), table)
-        for method in ("predict_proba", "predict"):
+        for method in ("predict",) if classes is None else ("predict_proba", "predict"):
             predict: Callable[[Any], Any] | None = getattr(self.fn, method, None)
             if predict is not None:
                 scores, labels = predict(table), getattr(self.fn, "classes_", None)

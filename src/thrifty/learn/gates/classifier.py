@@ -1,42 +1,19 @@
-"""ADAPT: a gate and a local model, trained together for an expensive model (Nan 2018, chapter 5).
-
-Alternating minimization over q, then gate and local model, then q again (algorithms 4, 5 and 7).
-The objective is the mean of the losses weighted by q, plus the distance between q and gate, plus
-what the pair costs. A step that would raise it ends the search.
-"""
+"""ADAPT for classification."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.random import RandomState
-
 from thrifty.costs import PriceList
-from thrifty.learn._sklearn import Interval, StrOptions
-from thrifty.learn.base import PRICE_LISTS
-from thrifty.learn.gates.alternation import alternate
-from thrifty.learn.gates.assignment import DISTANCES
-from thrifty.learn.gates.base import BaseGateClassifier, Knob, TrainedPair
-from thrifty.learn.gates.boosted import BoostedFamily
-from thrifty.learn.gates.leaves import LeavesFamily
-from thrifty.learn.gates.linear import LinearFamily
-from thrifty.learn.gates.problem import GateFamily, GatePair, GateProblem
-from thrifty.learn.gates.threshold import Thresholds
+from thrifty.learn._sklearn import StrOptions
+from thrifty.learn.gates.adapt import AdaptGate
+from thrifty.learn.gates.base import BaseGateClassifier
+from thrifty.learn.gates.problem import GateFamily
 
 __all__ = ["GatedClassifier"]
 
-FAMILIES: dict[str, GateFamily] = {
-    "linear": LinearFamily(),
-    "boosted": BoostedFamily(),
-    "leaves": LeavesFamily(),
-}
 
-
-class GatedClassifier(BaseGateClassifier):
+class GatedClassifier(BaseGateClassifier, AdaptGate):
     """A low-cost local model, and a gate that decides which rows need an expensive model (ADAPT).
 
     Training alternates between three steps: which training rows should be sent (q), a gate that
@@ -108,16 +85,8 @@ class GatedClassifier(BaseGateClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "expensive": "no_validation",
-        "prices": PRICE_LISTS,
-        "share": [Interval(Real, 0, 1, closed="both")],
-        "penalty": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "family": [StrOptions(set(FAMILIES)), GateFamily],
-        "distance": [StrOptions(set(DISTANCES))],
-        "alternations": [Interval(Integral, 1, None, closed="left")],
-        "target": [dict, None],
+        **AdaptGate._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -133,52 +102,7 @@ class GatedClassifier(BaseGateClassifier):
         class_weight: dict[Any, float] | str | None = None,
         random_state: Any = None,
     ) -> None:
-        self.expensive = expensive
-        self.prices = prices
-        self.share = share
-        self.penalty = penalty
-        self.family = family
-        self.distance = distance
-        self.alternations = alternations
-        self.target = target
+        super().__init__(
+            expensive, prices, share, penalty, family, distance, alternations, target, random_state
+        )
         self.class_weight = class_weight
-        self.random_state = random_state
-
-    def _train_pairs(
-        self, problem: GateProblem, knobs: Sequence[Knob], random: RandomState
-    ) -> Iterator[TrainedPair]:
-        """Alternate from every initial pair; each share starts from the pairs of the last one."""
-        family = FAMILIES[self.family] if isinstance(self.family, str) else self.family
-        distance, rounds = DISTANCES[self.distance], self.alternations - family.refit_rounds
-        for penalty, group in groupby(knobs, key=lambda knob: knob.penalty):
-            same_penalty = list(group)
-            share = float(np.median([knob.share for knob in same_penalty]))
-            tuned = family.tuned(problem, penalty, distance, share, rounds, random)
-            starts = tuned.initial_pairs(problem, penalty, distance, random)
-            for knob in same_penalty:
-                some = starts if knob.share > 0 else starts[:1]
-                ends = [alternate(pair, problem, distance, knob.share, rounds) for pair in some]
-                if len(ends) > 1:
-                    losses = [_errors_and_bills(end.pair, problem, knob) for end in ends]
-                    ends = [ends[index] for index in np.argsort(losses, kind="stable")]
-                self.history_ = ends[0].history
-                for pair, q, _ in ends:
-                    final = pair.refit(q, knob.share) if knob.share > 0 else pair
-                    yield TrainedPair(knob, *final.freeze())
-                if knob.share > 0:
-                    starts = [end.pair for end in ends]
-
-
-def _errors_and_bills(pair: GatePair, problem: GateProblem, knob: Knob) -> float:
-    """Return the error rate plus the penalty times the mean bill, with a share of the rows sent.
-
-    This compares the results of different starts. The objective cannot: it has norms in place of
-    prices, and it prefers large coefficients to shrunk ones with the same predictions.
-    """
-    train, thresholds = problem.train, Thresholds(pair.gate_values)
-    sent = thresholds.sent(thresholds.at_share(knob.share))
-    gate, local = pair.freeze()
-    bills = train.prices.bill(gate.used(train.X) | local.used(train.X))
-    proba = np.where(sent[:, np.newaxis], problem.expensive_proba, local.score(train.X))
-    bills = np.where(sent, train.prices.full, bills)
-    return problem.mean((proba.argmax(axis=1) != train.y) + knob.penalty * bills)

@@ -2,7 +2,8 @@
 
 An expensive model that is frozen and free leaves the table as it is. One that is frozen and has a
 price gets one further column, which stands for the call. The results of a model that is not part of
-the file are further columns, one for each class, that are bought together at the price of the call.
+the file are further columns, one for each class or one for a value, that are bought together at the
+price of the call.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class GateColumns:
     table : Schema
         Columns of the user's table, d of them.
     schema : Schema
-        Those columns, and after them the column of a priced call, or the K columns of a call
-        result.
+        Those columns, and after them the column of a priced call, or the columns of a call result:
+        one for each class, or one for a value.
     prices : BoundPrices
         Prices of `schema`; the columns of a call result are a group with the name and the price of
         the call.
@@ -72,8 +73,7 @@ class GateColumns:
             return cls(call, schema, schema, prices, frozen, None)
         if call.name in prices.group_names:
             raise DataError(f"call {call.name!r}: the prices have a group of that name already")
-        assert train.classes is not None
-        labels = train.classes.tolist()
+        labels = ["value"] if train.classes is None else train.classes.tolist()
         k = len(labels) if frozen is None else 1
         names: list[Any] = list(range(d, d + k))
         if schema.named:
@@ -122,13 +122,13 @@ class GateColumns:
         """Number of columns beside those of the user's table."""
         return len(self.schema) - len(self.table)
 
-    def widen(self, X: NDArray[np.floating], proba: Floats | None = None) -> NDArray[np.floating]:
-        """Append the results (n, K) of calls to encoded rows (n, d); NaN without any."""
+    def widen(self, X: NDArray[np.floating], scores: Floats | None = None) -> NDArray[np.floating]:
+        """Append the results (n, K) or (n,) of calls to encoded rows (n, d); NaN without any."""
         if self.n_added == 0:
             return X
-        if proba is None:
-            proba = np.full((len(X), self.n_added), np.nan, dtype=X.dtype)
-        return np.hstack([X, proba])
+        if scores is None:
+            scores = np.full((len(X), self.n_added), np.nan, dtype=X.dtype)
+        return np.hstack([X, scores.reshape(len(X), -1)])
 
     def assume_calls(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
         """Widen rows as if every call succeeded, for what does not depend on its result."""
@@ -136,7 +136,7 @@ class GateColumns:
             return self.widen(X)
         return self.widen(X, np.full((len(X), self.n_added), 1.0 / self.n_added))
 
-    def run_call(self, values: Mapping[Any, Any], classes: NDArray[Any]) -> dict[Any, float]:
+    def run_call(self, values: Mapping[Any, Any], classes: NDArray[Any] | None) -> dict[Any, float]:
         """Run the call for one example; return its result by column name, NaN if it failed.
 
         Raises
@@ -159,5 +159,5 @@ class GateColumns:
         else:
             numbers = [np.nan if value is None else value for value in row.values()]
             table = np.array([numbers], dtype=np.float64)
-        proba = self.call.run(table, classes).proba[0]
-        return dict(zip(self.schema.names[len(schema) :], proba.tolist(), strict=True))
+        scores = self.call.run(table, classes).scores[0]
+        return dict(zip(self.schema.names[len(schema) :], scores.tolist(), strict=True))

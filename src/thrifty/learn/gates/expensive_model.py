@@ -34,11 +34,14 @@ from thrifty.learn.adopt.adopting import read
 from thrifty.learn.adopt.columns import find_columns, renumber
 from thrifty.learn.base import PricedEstimator
 from thrifty.learn.boosting.classifier import GreedyMiserClassifier
+from thrifty.learn.boosting.ranker import GreedyMiserRanker
+from thrifty.learn.boosting.regressor import GreedyMiserRegressor
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.folds import assign_folds
 from thrifty.learn.gates.call import Call
 from thrifty.learn.svm.classifier import CompressedSVC
 from thrifty.model import Frozen
+from thrifty.model.call_result import is_usable
 from thrifty.untrusted import read_file
 
 __all__ = [
@@ -46,13 +49,20 @@ __all__ = [
     "as_call",
     "cache_path",
     "encode_for",
-    "load_proba",
-    "out_of_fold_proba",
+    "load_scores",
+    "out_of_fold_scores",
     "prepare_expensive",
     "schema_of",
 ]
 
 Floats = NDArray[np.float64]
+# The expensive model of each task, if none is given. Grades are predicted as such: scores that only
+# order the rows of a query cannot be compared with those of a local model.
+DEFAULTS: dict[str, PricedEstimator] = {
+    "classification": GreedyMiserClassifier(n_estimators=200, max_depth=6),
+    "regression": GreedyMiserRegressor(n_estimators=200, max_depth=6),
+    "ranking": GreedyMiserRanker(loss="squared", n_estimators=200, max_depth=6),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +73,9 @@ class ExpensiveModel:
     ----------
     call : Call
         The call to the fitted model.
-    proba : float64 array of shape (n, K)
-        Its class probabilities on the training rows, out of fold if it may have seen them.
+    scores : float64 array of shape (n, K) or (n,)
+        Its class probabilities or values on the training rows, out of fold if it may have seen
+        them.
     frozen : Frozen or None
         The frozen model; None if it can only be called.
     reads : int array of shape (m,) or None
@@ -72,7 +83,7 @@ class ExpensiveModel:
     """
 
     call: Call
-    proba: Floats
+    scores: Floats
     frozen: Frozen | None
     reads: NDArray[np.int64] | None = None
 
@@ -84,7 +95,7 @@ def as_call(expensive: Any) -> Call:
 
 def schema_of(call: Call) -> Schema | None:
     """Return the schema of a fitted model of this library; None for any other model."""
-    model = _model_of(call)
+    model = _model_of(call, None)
     if isinstance(model, PricedEstimator) and _is_fitted(model):
         model = model.predictor_
     return model.schema if call.needs is None and isinstance(model, Predictor) else None
@@ -106,16 +117,16 @@ def encode_for(call: Call, train: TrainingSet, prices: PriceList | None) -> Trai
 def prepare_expensive(
     call: Call, train: TrainingSet, given: Any, random: RandomState
 ) -> ExpensiveModel:
-    """Train the model if it is not fitted, and compute its probabilities on the training rows.
+    """Train the model if it is not fitted, and compute its scores on the training rows.
 
     Parameters
     ----------
     call : Call
     train : TrainingSet
-    given : array of shape (n, K) or None
-        Probabilities on the training rows, if the caller knows them.
+    given : array of shape (n, K) or (n,), or None
+        Probabilities or values on the training rows, if the caller knows them.
     random : RandomState
-        Assigns rows to folds; draws one permutation if probabilities are computed out of fold.
+        Assigns rows to folds; draws one permutation if scores are computed out of fold.
 
     Raises
     ------
@@ -126,73 +137,76 @@ def prepare_expensive(
     """
     for feature in call.needs or ():
         train.schema.index(feature)  # raises a DataError if the table does not have it
-    assert train.classes is not None
     # An array goes to the model as it was encoded: C-ordered floats.
     table = train.table if hasattr(train.table, "columns") else train.X
     is_whole, y = call.needs is None, np.asarray(train.labels)
-    fitted = model = _model_of(call)
+    fitted = model = _model_of(call, train.task)
     is_trained_here = hasattr(model, "fit") and not _is_fitted(model)
     if is_trained_here and is_whole and train.schema.named and hasattr(table, "columns"):
         # By name, so that the order of the table's columns decides nothing in other libraries.
         call = call.with_model(call.fn, needs=train.schema.names)
     needed = call.needed_columns(table)
     if is_trained_here:
-        fitted = _fit_clone(model, needed, y, train.weight)
+        fitted = _fit_clone(model, needed, y, train.weight, train.query)
     ready = call.with_model(_with_probabilities(fitted, needed, y))
     frozen = _freeze(fitted, ready.fn, train) if is_whole else None
     reads = None if frozen is None else _columns_of(ready.fn, train.schema)
     if given is not None:
-        check = Call("expensive_proba", fn=lambda rows: np.asarray(given), timeout=None)
-        return ExpensiveModel(ready, check.predict_proba(train.X, train.classes), frozen, reads)
+        name = "expensive_values" if train.classes is None else "expensive_proba"
+        check = Call(name, fn=lambda rows: np.asarray(given), timeout=None)
+        return ExpensiveModel(ready, check.predict_scores(train.X, train.classes), frozen, reads)
     path = cache_path(call, train)
-    proba = load_proba(path, (len(train), train.n_classes))
-    if proba is None:
+    shape = (len(train),) if train.classes is None else (len(train), train.n_classes)
+    scores = load_scores(path, shape)
+    if scores is None:
         if path is not None:
             make_folder(path.parent)  # a folder that cannot be is an error before anything is paid
         if hasattr(model, "fit") and call.folds is not None:
-            proba = out_of_fold_proba(call, model, needed, train, random)
+            scores = out_of_fold_scores(call, model, needed, train, random)
         else:
-            proba = ready.predict_proba(table, train.classes)
+            scores = ready.predict_scores(table, train.classes)
         if path is not None:
-            _cache_proba(path, proba)
-    return ExpensiveModel(ready, proba, frozen, reads)
+            _cache_scores(path, scores)
+    return ExpensiveModel(ready, scores, frozen, reads)
 
 
-def out_of_fold_proba(
+def out_of_fold_scores(
     call: Call, estimator: Any, table: Any, train: TrainingSet, random: RandomState
 ) -> Floats:
-    """Return probabilities (n, K) of each row from a clone that was fitted without its fold.
+    """Return scores (n, K) or (n,) of each row from a clone that was fitted without its fold.
 
-    `table` has the needed columns only. Folds are balanced in the classes; a class that a clone has
-    not seen gets probability 0. (`cross_val_predict` refuses classes with few rows.)
+    `table` has the needed columns only. Folds are balanced in the target, and have whole queries; a
+    class that a clone has not seen gets probability 0. (`cross_val_predict` refuses classes with
+    few rows.)
     """
-    assert train.classes is not None
-    codes, classes = train.y, train.classes
-    folds = assign_folds(codes, min(call.folds or 2, len(codes)), random)
-    proba = np.empty((len(codes), len(classes)))
+    y, classes = np.asarray(train.labels), train.classes
+    groups = train.groups
+    most = len(y) if groups is None else int(groups.max()) + 1
+    folds = assign_folds(train.y, min(call.folds or 2, most), random, groups)
+    scores = np.empty(len(y) if classes is None else (len(y), len(classes)))
     for fold in range(folds.max() + 1):
         inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        if len(np.unique(codes[inside])) < 2:
-            proba[outside] = np.bincount(codes[inside], minlength=len(classes)) / len(inside)
+        part = train.take(inside)
+        if classes is not None and len(np.unique(part.y)) < 2:
+            scores[outside] = np.bincount(part.y, minlength=len(classes)) / len(inside)
             continue
-        rows, y = take_rows(table, inside), classes[codes[inside]]
-        weight = None if train.weight is None else train.weight[inside]
-        model = _with_probabilities(_fit_clone(estimator, rows, y, weight), rows, y)
-        fold_call = Call(call.name, fn=model)
-        proba[outside] = fold_call.predict_proba(take_rows(table, outside), classes)
-    return proba
+        rows = take_rows(table, inside)
+        fitted = _fit_clone(estimator, rows, y[inside], part.weight, part.query)
+        fold_call = Call(call.name, fn=_with_probabilities(fitted, rows, y[inside]))
+        scores[outside] = fold_call.predict_scores(take_rows(table, outside), classes)
+    return scores
 
 
 def cache_path(call: Call, train: TrainingSet) -> Path | None:
-    """Return the file that caches the probabilities of a call; None if it has no folder.
+    """Return the file that caches the scores of a call; None if it has no folder.
 
-    The name ends in a hash of everything that the probabilities depend on, except the model.
+    The name ends in a hash of everything that the scores depend on, except the model.
     """
     if call.folder is None:
         return None
-    assert train.classes is not None
     needs = None if call.needs is None else list(map(str, call.needs))
-    plain = [call.name, needs, call.folds, train.schema.plain(), train.classes.tolist()]
+    labels = None if train.classes is None else train.classes.tolist()
+    plain = [call.name, needs, call.folds, train.schema.plain(), labels]
     digest = hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode())
     digest.update(np.ascontiguousarray(train.X, dtype=np.float64).tobytes())
     digest.update(np.ascontiguousarray(train.y).tobytes())
@@ -200,10 +214,10 @@ def cache_path(call: Call, train: TrainingSet) -> Path | None:
     return call.folder / f"{name}-{digest.hexdigest()[:32]}.npy"
 
 
-def _cache_proba(path: Path, proba: Floats) -> None:
-    """Keep probabilities for the next fit; a disk that fails is no reason to lose this one."""
+def _cache_scores(path: Path, scores: Floats) -> None:
+    """Keep scores for the next fit; a disk that fails is no reason to lose this one."""
     try:
-        write_whole(path, pack_array(np.asarray(proba, dtype=np.float64)))
+        write_whole(path, pack_array(np.asarray(scores, dtype=np.float64)))
     except OSError as error:
         warnings.warn(
             f"the outputs of the call are not cached, and the next fit calls again ({error})",
@@ -211,26 +225,26 @@ def _cache_proba(path: Path, proba: Floats) -> None:
         )
 
 
-def load_proba(path: Path | None, shape: tuple[int, int]) -> Floats | None:
-    """Return cached probabilities; None if there are none or the file is damaged."""
+def load_scores(path: Path | None, shape: tuple[int, ...]) -> Floats | None:
+    """Return cached scores; None if there are none or the file is damaged."""
     if path is None or not path.exists():
         return None
     entry = {"dtype": "<f8", "shape": list(shape), "sha256": ""}
     try:
         data = read_file(path, array_size(path.name, entry))
         digest = hashlib.sha256(data).hexdigest()
-        proba: Floats = unpack_array(path.name, {**entry, "sha256": digest}, data)
+        scores: Floats = unpack_array(path.name, {**entry, "sha256": digest}, data)
     except (OSError, BundleError):
         return None
-    return proba if ((proba >= 0) & (proba <= 1)).all() else None
+    return scores if is_usable(scores.reshape(len(scores), -1)).all() else None
 
 
-def _model_of(call: Call) -> Any:
-    """Return the model behind a call, out of any `FrozenEstimator`; by default a boosted model."""
+def _model_of(call: Call, task: str | None) -> Any:
+    """Return the model behind a call, out of any `FrozenEstimator`; by default that of the task."""
     model = call.fn
     while type(model).__name__ == "FrozenEstimator":
         model = model.estimator
-    return GreedyMiserClassifier(n_estimators=200, max_depth=6) if model is None else model
+    return DEFAULTS.get(task or "") if model is None else model
 
 
 def _is_fitted(model: Any) -> bool:
@@ -242,12 +256,21 @@ def _is_fitted(model: Any) -> bool:
     return True
 
 
-def _fit_clone(estimator: Any, table: Any, y: NDArray[Any], weight: Floats | None) -> Any:
-    """Fit a clone; sample weights are passed if it takes them."""
-    model = clone(estimator)
-    if weight is None or not has_fit_parameter(model, "sample_weight"):
-        return model.fit(table, y)
-    return model.fit(table, y, sample_weight=weight)
+def _fit_clone(
+    estimator: Any,
+    table: Any,
+    y: NDArray[Any],
+    weight: Floats | None,
+    query: NDArray[np.int64] | None,
+) -> Any:
+    """Fit a clone; sample weights and queries are passed if it takes them."""
+    model, given = clone(estimator), {"sample_weight": weight, "qid": query}
+    taken = {
+        name: value
+        for name, value in given.items()
+        if value is not None and has_fit_parameter(model, name)
+    }
+    return model.fit(table, y, **taken)
 
 
 def _with_probabilities(model: Any, table: Any, y: NDArray[Any]) -> Any:
@@ -301,10 +324,10 @@ def _freeze(model: Any, with_probabilities: Any, train: TrainingSet) -> Frozen |
         if source.classes is None:
             return frozen
         classes = np.array(source.classes)
-    assert train.classes is not None
-    if classes is None or list(classes) != list(train.classes):
-        predicts = "numbers" if classes is None else f"the classes {list(classes)[:20]}"
-        raise DataError(
-            f"expensive: it predicts {predicts}, the target has {train.classes.tolist()[:20]}"
-        )
+    predicts, has = (
+        "numbers" if each is None else f"the classes {each.tolist()[:20]}"
+        for each in (classes, train.classes)
+    )
+    if predicts != has:
+        raise DataError(f"expensive: it predicts {predicts}, the target has {has}")
     return frozen

@@ -30,8 +30,8 @@ from thrifty.learn.folds import assign_folds
 from thrifty.learn.gates.alternation import alternate
 from thrifty.learn.gates.assignment import Distance, KLDistance, SymmetricDistance
 from thrifty.learn.gates.boosted import BoostedFamily
-from thrifty.learn.gates.problem import GateFamily, GatePair, GateProblem, LocalLoss
-from thrifty.learn.gates.threshold import Thresholds
+from thrifty.learn.gates.problem import GateFamily, GatePair, GateProblem
+from thrifty.learn.gates.thresholds import Thresholds
 from thrifty.model import Forest, Frozen, LeafGate
 from thrifty.model.leaf_gate import margin_of
 
@@ -83,7 +83,7 @@ class LeavesFamily(GateFamily):
         rounds: int,
         random: RandomState,
     ) -> LeavesFamily:
-        """Choose ridge and start by the area under the curve of accuracy over rows sent.
+        """Choose ridge and start by the area under the curve of quality over rows sent.
 
         The rows are divided into folds. Trees and gates are trained without a fold and measured on
         it.
@@ -94,18 +94,20 @@ class LeavesFamily(GateFamily):
         if len(ridges) * len(starts) == 1 or share <= 0 or is_small:
             return self
         areas = dict.fromkeys(product(starts, ridges), 0.0)
-        folds = assign_folds(problem.train.y, N_FOLDS, random)
+        folds = assign_folds(problem.train.y, N_FOLDS, random, problem.train.groups)
         for fold in range(folds.max() + 1):
-            part, rest = problem.take(np.flatnonzero(folds != fold)), folds == fold
-            X, y = problem.train.X[rest], problem.train.y[rest]
-            expensive = np.asarray(problem.expensive_proba[rest].argmax(axis=1) == y, dtype=float)
+            part, rest = (
+                problem.take(np.flatnonzero(side)) for side in (folds != fold, folds == fold)
+            )
+            expensive = 1.0 - rest.errors(rest.expensive_scores)
             trainer = self.trainer(part, penalty, distance, random)
             for start, ridge in areas:
                 pair = trainer.with_ridge(ridge / len(part.train)).initial_pair(start)
                 trial = alternate(pair, part, distance, share, min(rounds, TRIAL_ROUNDS))
                 gate, local = trial.pair.freeze()
-                correct = np.asarray(local.score(X).argmax(axis=1) == y, dtype=float)
-                areas[start, ridge] += Thresholds(gate.score(X)).area(correct, expensive)
+                kept = 1.0 - rest.errors(local.score(rest.train.X))
+                values = gate.score(rest.train.X)
+                areas[start, ridge] += Thresholds(values).area(kept, expensive)
         start, ridge = max(areas, key=lambda key: areas[key])
         return replace(self, ridge=ridge, start=start)
 
@@ -191,17 +193,16 @@ class LeafTrainer:
         """Return the initial model with the confidence rule or the greedy gate."""
         weights = self.confidence_gate
         if start == "greedy":
-            raw = self.raw(self.leaf_values)
-            predicted = (raw[0] > 0).astype(int) if len(raw) == 1 else raw.argmax(axis=0)
-            wrong = np.asarray(predicted != self.problem.train.y, dtype=np.float64)
+            wrong = self.problem.local_loss().is_wrong(self.raw(self.leaf_values)).astype(float)
             # With this distance, fitting a gate to 0 and 1 is logistic regression.
             weights = replace(self, distance=KLDistance()).fit_gate(wrong, weights)
         return LeavesPair(self, self.leaf_values, weights)
 
     @property
     def confidence_gate(self) -> Floats:
-        """Weights of the gate that is minus the margin, (m + 2,)."""
-        return np.append(np.zeros(len(self.leaves)), [-1.0, 0.0])
+        """Weights of the gate that is minus the margin, (m + 2,); 0 if there is no margin."""
+        slope = -1.0 if self.problem.loss.has_margin else 0.0
+        return np.append(np.zeros(len(self.leaves)), [slope, 0.0])
 
     def raw(self, values: Floats) -> Floats:
         """Return the outputs (k, n) of the local model with other leaf values."""
@@ -209,9 +210,8 @@ class LeafTrainer:
         return np.asarray(summed.T + self.forest.base[:, np.newaxis])
 
     def local_objective(self, values: Floats, q: Floats) -> tuple[float, Floats]:
-        """Return the weighted log-loss of leaf values plus ridge (OPT7), and its gradient."""
-        train, raw, shares = self.problem.train, self.raw(values), self.problem.row_shares
-        loss = LocalLoss(train.y, None, train.n_classes, 1.0 - q)
+        """Return the weighted loss of leaf values plus ridge (OPT7), and its gradient."""
+        raw, shares, loss = self.raw(values), self.problem.row_shares, self.problem.local_loss(q)
         by_raw = -loss.derivatives(raw)[0] * shares
         gradient = ((self.membership.T @ by_raw.T) * self.output_of_leaf).sum(axis=1)
         change = values - self.leaf_values
@@ -280,9 +280,9 @@ class LeavesPair(GatePair):
 
     @cached_property
     def local_loss(self) -> Floats:
-        """Log-loss of each row, (n,)."""
-        train = self._trainer.problem.train
-        return LocalLoss(train.y, None, train.n_classes).losses(self._trainer.raw(self.values))
+        """Loss of each row, (n,)."""
+        trainer = self._trainer
+        return trainer.problem.local_loss().losses(trainer.raw(self.values))
 
     @cached_property
     def cost(self) -> float:

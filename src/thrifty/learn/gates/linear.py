@@ -1,6 +1,6 @@
 """ADAPT-LIN: gate and local model are linear models that pay for a column together.
 
-For a given q both solve one convex problem (OPT2 of Nan 2018): the weighted log-loss of the local
+For a given q both solve one convex problem (OPT2 of Nan 2018): the weighted loss of the local
 model, the distance of the gate, and for each column its price times the norm of all coefficients
 that read it. The norm is the convex surrogate of paying for the column once. A group of columns
 has a norm of its own, times its shared price. The solver is an accelerated proximal gradient
@@ -21,7 +21,7 @@ from scipy.special import expit
 from thrifty.costs import BoundPrices
 from thrifty.learn.encoding import standardize
 from thrifty.learn.gates.assignment import Distance
-from thrifty.learn.gates.problem import GateFamily, GatePair, GateProblem, LocalLoss
+from thrifty.learn.gates.problem import GateFamily, GatePair, GateProblem
 from thrifty.model import Forest, Frozen, LinearTree
 from thrifty.model.encoding import Encoding
 
@@ -166,7 +166,7 @@ class LinearTrainer:
     norm : PricedNorm
     ridge : float
     n_outputs : int
-        Outputs of the local model: 1 for two classes, else one per class.
+        Outputs of the local model: one per class, or 1 for two classes and for values.
     """
 
     problem: GateProblem
@@ -185,7 +185,7 @@ class LinearTrainer:
         train = problem.train
         encoding = standardize(train.schema, train.X, train.weight)
         norm = PricedNorm.of(encoding.columns, train.prices, penalty)
-        n_outputs = 1 if train.n_classes == 2 else train.n_classes
+        n_outputs = problem.local_loss().outputs
         Z = encoding.apply(train.X)
         return cls(problem, distance, encoding, Z, norm, family.ridge, n_outputs)
 
@@ -200,9 +200,8 @@ class LinearTrainer:
         return np.asarray((self.Z @ coef + intercept).T)
 
     def constant_pair(self) -> LinearPair:
-        """Return the pair that reads nothing: log-odds of the classes, and a gate of 0."""
-        train = self.problem.train
-        intercept = LocalLoss(train.y, train.weight, train.n_classes).start()
+        """Return the pair that reads nothing: the best constant, and a gate of 0."""
+        intercept = self.problem.local_loss(weighted=True).start()
         shape = (self.Z.shape[1], self.n_outputs + 1)
         return LinearPair(self, np.zeros(shape), np.append(intercept, 0.0))
 
@@ -227,9 +226,8 @@ class SmoothObjective:
     """
 
     def __init__(self, trainer: LinearTrainer, q: Floats, gated: bool = True) -> None:
-        train = trainer.problem.train
         self.trainer, self.q, self.gated = trainer, q, gated
-        self.loss = LocalLoss(train.y, None, train.n_classes, 1.0 - q)
+        self.loss = trainer.problem.local_loss(q)
 
     def value(self, coef: Floats, raw: Floats) -> float:
         """Return the objective at coefficients whose outputs are `raw`."""
@@ -273,9 +271,8 @@ class LinearPair(GatePair):
 
     @cached_property
     def local_loss(self) -> Floats:
-        """Log-loss of each row, (n,)."""
-        train = self._trainer.problem.train
-        return LocalLoss(train.y, None, train.n_classes).losses(self._raw[:-1])
+        """Loss of each row, (n,)."""
+        return self._trainer.problem.local_loss().losses(self._raw[:-1])
 
     @cached_property
     def cost(self) -> float:
@@ -292,7 +289,7 @@ class LinearPair(GatePair):
     def freeze(self) -> tuple[Frozen, Frozen]:
         """Return two linear models."""
         trainer, d = self._trainer, self._trainer.problem.train.n_features
-        link = "sigmoid" if trainer.n_outputs == 1 else "softmax"
+        link = trainer.problem.local_loss().link
         gate = freeze_linear(trainer.encoding, self.coef[:, -1:], self.intercept[-1:], "sum", d)
         local = freeze_linear(trainer.encoding, self.coef[:, :-1], self.intercept[:-1], link, d)
         return gate, local

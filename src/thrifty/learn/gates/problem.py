@@ -1,4 +1,4 @@
-"""The training problem that all families of gates share, and the losses that boosting descends.
+"""The training problem that all families of gates share.
 
 Notation follows Nan 2018, chapter 5: the expensive model f0 is given; a local model f1 and a gate
 g are trained. ``q`` is the probability that each training row is sent to the expensive model.
@@ -7,25 +7,22 @@ g are trained. ``q`` is the probability that each training row is sent to the ex
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.gates.assignment import Distance
-from thrifty.learn.losses import Derivatives, LogLoss, Loss
-from thrifty.model import Frozen
+from thrifty.learn.gates.losses import CLASS_LOSS, SAME_SCALE, GateLoss, LocalLoss, Scale
+from thrifty.model import Forest, Frozen
 
-__all__ = ["DistanceLoss", "GateFamily", "GatePair", "GateProblem", "LocalLoss"]
+__all__ = ["GateFamily", "GatePair", "GateProblem"]
 
 Floats = NDArray[np.float64]
-# Probabilities of the expensive model are clipped here, so that one error costs at most 13.8.
-MIN_PROBABILITY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +32,14 @@ class GateProblem:
     Parameters
     ----------
     train : TrainingSet
-        A classification table with n rows and K classes.
-    expensive_proba : float64 array of shape (n, K)
-        Calibrated class probabilities of the expensive model, out of fold if it was trained on
-        these rows.
+        A table with n rows; its target is in the unit of `scale`.
+    expensive_scores : float64 array of shape (n, K) or (n,)
+        Calibrated class probabilities or values of the expensive model, out of fold if it was
+        trained on these rows, in the same unit.
+    loss : GateLoss
+        The log-loss by default.
+    scale : Scale
+        The unit of the target.
 
     Examples
     --------
@@ -51,17 +52,48 @@ class GateProblem:
     """
 
     train: TrainingSet
-    expensive_proba: Floats
+    expensive_scores: Floats
+    loss: GateLoss = CLASS_LOSS
+    scale: Scale = SAME_SCALE
+
+    @classmethod
+    def of(cls, train: TrainingSet, scores: Floats, loss: GateLoss) -> Self:
+        """Calibrate the scores of the expensive model, and bring the target to the same unit."""
+        y, scores, scale = loss.calibrate(train, scores)
+        return cls(replace(train, y=y), scores, loss, scale)
 
     def take(self, rows: NDArray[np.int64]) -> GateProblem:
         """Return the problem of some of the rows."""
-        return GateProblem(self.train.take(rows), self.expensive_proba[rows])
+        return replace(
+            self, train=self.train.take(rows), expensive_scores=self.expensive_scores[rows]
+        )
 
     @cached_property
     def expensive_loss(self) -> Floats:
-        """Log-loss of the expensive model on each row, (n,)."""
-        own = np.take_along_axis(self.expensive_proba, self.train.y[:, np.newaxis], axis=1)[:, 0]
-        return np.asarray(-np.log(np.maximum(own, MIN_PROBABILITY)))
+        """Loss of the expensive model on each row, (n,)."""
+        return self.loss.losses(self.train.y, self.expensive_scores)
+
+    def local_loss(self, q: Floats | None = None, weighted: bool = False) -> LocalLoss:
+        """Return the loss of the local model, for q; None sends no row.
+
+        Rows have their sample weights if it is `weighted`.
+        """
+        weight = self.train.weight if weighted else None
+        return self.loss.local(self.train, weight, None if q is None else 1.0 - q)
+
+    def errors(self, scores: Floats) -> Floats:
+        """Return how wrong predictions are, (n,): 0 or 1 for classes, else their loss."""
+        return self.loss.errors(self.train.y, scores)
+
+    @cached_property
+    def constant_loss(self) -> float:
+        """Mean loss of the best constant, in the unit of the user's target."""
+        return self.scale.loss * self.loss.constant_loss(self.train)
+
+    @property
+    def constant(self) -> Forest:
+        """The model that buys nothing."""
+        return self.scale.restore(self.loss.constant(self.train))
 
     @cached_property
     def row_shares(self) -> Floats:
@@ -85,7 +117,7 @@ class GatePair(ABC):
     @property
     @abstractmethod
     def local_loss(self) -> Floats:
-        """Log-loss of the local model on each training row, (n,)."""
+        """Loss of the local model on each training row, (n,)."""
 
     @property
     @abstractmethod
@@ -128,80 +160,3 @@ class GateFamily(ABC):
     ) -> GateFamily:
         """Return the family with the hyperparameters set that it chooses itself."""
         return self
-
-
-class LocalLoss(LogLoss):
-    """Log-loss of the local model, with each row weighted by its probability of staying.
-
-    Parameters
-    ----------
-    y : int array of shape (n,)
-        Class codes.
-    weight : float64 array of shape (n,) or None
-        Sample weights.
-    n_classes : int
-    stay : float64 array of shape (n,) or None
-        ``1 - q``; None if no row is sent, which is the plain log-loss to the bit.
-    """
-
-    def __init__(
-        self,
-        y: NDArray[np.integer],
-        weight: Floats | None,
-        n_classes: int,
-        stay: Floats | None = None,
-    ) -> None:
-        total = weight if stay is None else stay if weight is None else stay * weight
-        # The initial constant is that of the rows that stay; trees weight the rows by `weight`.
-        super().__init__(y, total, n_classes)
-        self.weight, self.stay = weight, stay
-
-    def derivatives(self, raw: Floats) -> Derivatives:
-        """Return those of the log-loss times the probability of staying (Nan 2018, eq. 5.1)."""
-        if self.stay is None:
-            return super().derivatives(raw)
-        p = expit(raw) if self.outputs == 1 else softmax(raw, axis=0)
-        return (self.member - p) * self.stay, p * (1.0 - p) * self.stay
-
-    def losses(self, raw: Floats) -> Floats:
-        """Return the log-loss of each row, (n,), unweighted; stable for any size of `raw`."""
-        if self.outputs == 1:
-            return np.asarray(np.logaddexp(0.0, np.where(self.y > 0, -raw[0], raw[0])))
-        top = raw.max(axis=0)
-        total = top + np.log(np.exp(raw - top).sum(axis=0))
-        own = np.take_along_axis(raw, self.y.astype(np.intp)[np.newaxis], axis=0)[0]
-        return np.asarray(total - own)
-
-
-class DistanceLoss(Loss):
-    """Distance between the outputs of a gate and q (Nan 2018, eq. 5.2).
-
-    Parameters
-    ----------
-    q : float64 array of shape (n,)
-        Probabilities of being sent.
-    weight : float64 array of shape (n,) or None
-        Sample weights.
-    distance : Distance
-    """
-
-    damping = 1.0
-    link = "sum"
-    outputs = 1
-
-    def __init__(self, q: Floats, weight: Floats | None, distance: Distance) -> None:
-        super().__init__(q, weight)
-        self.distance = distance
-
-    def start(self) -> Floats:
-        """Return the best constant gate, (1,)."""
-        return np.array([self.distance.best_constant(self.y, self.weight)])
-
-    def derivatives(self, raw: Floats) -> Derivatives:
-        """Return the negative gradient and the Hessian by the gate's outputs, (1, n) each."""
-        gradient, hessian = self.distance.derivatives(self.y, raw[0])
-        return gradient[np.newaxis], hessian[np.newaxis]
-
-    def value(self, raw: Floats) -> float:
-        """Return the mean distance."""
-        return self._mean(self.distance.value(self.y, raw[0]))

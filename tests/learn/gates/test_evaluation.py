@@ -1,47 +1,18 @@
-"""Thresholds: ties, targets, and evaluations that agree with the frozen model."""
+"""Evaluations of a gate: targets, and agreement with the frozen model."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import pytest
 
 from thrifty import Prices
 from thrifty.errors import BudgetError, DataError
-from thrifty.learn.gates.threshold import GateEvaluation, Thresholds, read_threshold_target
+from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.learn.gates.evaluation import GateEvaluation, read_threshold_target
+from thrifty.learn.gates.thresholds import Thresholds
 from thrifty.learn.point import ValidationOutputs
 from thrifty.model import Forest
 from thrifty.model.forest.nodes import empty_nodes
-
-
-def test_rows_with_equal_gate_values_go_the_same_way() -> None:
-    thresholds = Thresholds(np.array([1.0, 1.0, 3.0, 2.0, 2.0]))
-    assert thresholds.counts.tolist() == [0, 1, 3, 5]
-    assert thresholds.at_share(0.59) == 1 and thresholds.at_share(0.6) == 2
-    assert thresholds.sent(2).tolist() == [False, False, True, True, True]
-
-
-def test_all_or_none_need_no_finite_threshold() -> None:
-    thresholds = Thresholds(np.array([1.0, 1.0, 3.0, 2.0, 2.0]))
-    assert thresholds.threshold(0) == math.inf and thresholds.threshold(3) == -math.inf
-
-
-def test_adjacent_floats_are_separated() -> None:
-    values = np.array([1.0, np.nextafter(1.0, 2.0)])
-    threshold = Thresholds(values).threshold(1)
-    assert (values > threshold).tolist() == [False, True]
-
-
-def test_means_are_those_of_every_split() -> None:
-    rng = np.random.default_rng(0)
-    thresholds = Thresholds(rng.integers(0, 5, 20).astype(float))
-    local, expensive = rng.normal(size=20), rng.normal(size=20)
-    by_hand = [
-        np.where(thresholds.sent(index), expensive, local).mean()
-        for index in range(len(thresholds.counts))
-    ]
-    np.testing.assert_allclose(thresholds.means(local, expensive), by_hand)
 
 
 @pytest.mark.parametrize(
@@ -76,27 +47,33 @@ def stump(feature, link="sigmoid"):
     return Forest(nodes, values, np.array([0]), np.array([0]), np.zeros(1), link, n_features=3)
 
 
+def rows_of(X, y):
+    """Return rows of two classes as a validation set."""
+    train = TrainingSet.read("classification", X, y)
+    return ValidationSet.read((X, y), train)
+
+
 @pytest.fixture
 def evaluation():
     """The gate reads column 0, the local model column 1; the expensive one is always right."""
     X = np.random.default_rng(0).normal(size=(200, 3))
     prices = Prices([1.0, 2.0, 10.0], evaluation=0.5).bind(3)
     y = (X[:, 2] > 0).astype(np.int64)
-    return GateEvaluation(stump(0, "sum"), stump(1), stump(2), prices, X, y)
+    return GateEvaluation(stump(0, "sum"), stump(1), stump(2), prices, rows_of(X, y))
 
 
 def test_outputs_and_means_are_those_of_the_frozen_model(evaluation) -> None:
     for index in range(len(evaluation.thresholds.counts)):
         model, outputs = evaluation.model(index), evaluation.outputs(index)
-        X, used = evaluation.X, evaluation.model(index).used(evaluation.X)
+        X, used = evaluation.rows.X, evaluation.model(index).used(evaluation.rows.X)
         assert isinstance(outputs, ValidationOutputs)
         np.testing.assert_array_equal(outputs.scores, model.score(X))
         np.testing.assert_array_equal(
             outputs.bills, evaluation.prices.bill(used, model.evaluations(X))
         )
         assert evaluation.mean_bills[index] == pytest.approx(outputs.bills.mean())
-        accuracy = np.mean(outputs.scores.argmax(axis=1) == evaluation.y)
-        assert evaluation.accuracies[index] == pytest.approx(accuracy)
+        accuracy = np.mean(outputs.scores.argmax(axis=1) == evaluation.rows.y)
+        assert evaluation.quality.values[index] == pytest.approx(accuracy)
 
 
 def test_a_choice_is_the_largest_or_smallest_that_meets_its_target(evaluation) -> None:
@@ -104,7 +81,7 @@ def test_a_choice_is_the_largest_or_smallest_that_meets_its_target(evaluation) -
     assert evaluation.choose("share", 0.9) == 1 and evaluation.choose("share", 1.0) == 2
     cheap, dear = evaluation.mean_bills[[0, 1]]
     assert evaluation.choose("bill", cheap) == 0 and evaluation.choose("bill", dear) == 1
-    low, high = evaluation.accuracies[[0, 1]]
+    low, high = evaluation.quality.values[[0, 1]]
     assert evaluation.choose("quality", low) == 0
     assert evaluation.choose("quality", high) == 1 and evaluation.choose("quality", 1.0) == 2
 
@@ -124,7 +101,7 @@ def test_a_quality_with_confidence_is_reached_on_new_rows() -> None:
         X = rng.normal(size=(200, 3))
         y = (X[:, 2] > 0).astype(np.int64)
         values = Thresholds(rng.normal(size=200))
-        evaluation = GateEvaluation(stump(0, "sum"), stump(1), stump(2), None, X, y)
+        evaluation = GateEvaluation(stump(0, "sum"), stump(1), stump(2), None, rows_of(X, y))
         evaluation.__dict__["thresholds"] = values
         index = evaluation.choose("quality", 0.8, confidence=0.9)
         assert index >= evaluation.choose("quality", 0.8)
