@@ -68,6 +68,10 @@ class PruningPath:
         """Return the best pruning for a penalty."""
         return prune(self.forest, self.penalties > penalty)
 
+    def largest_jump(self) -> int:
+        """Return the breakpoint below which the bill rises most."""
+        return int(np.diff(self.bills).argmax()) + 1 if len(self.bills) > 1 else 0
+
     def spaced(self, min_step: float) -> list[int]:
         """Return the most expensive pruning in each step of the bill, as numbers of breakpoints."""
         if min_step == 0 or not len(self.bills):
@@ -171,7 +175,9 @@ class PrunedForestClassifier(ForestPruner):
         The first point is the constant, at bill 0. Quality is the accuracy. There may be
         thousands of prunings: of those whose bills lie in the same step, the most expensive is
         taken. Where out-of-bag rows are known, the best prunings by their errors are yielded, too:
-        the two sets fill each other's gaps.
+        the two sets fill each other's gaps. In the largest jump of the bill of each set are the
+        best prunings for errors that weigh more where the vote below the jump is close
+        (``close_votes`` in the knob).
 
         Parameters
         ----------
@@ -224,7 +230,9 @@ class PrunedForestClassifier(ForestPruner):
         knob = {"penalty": float(self.penalty), "errors": self.errors}
         return knob, prune(data.forest, keep)
 
-    def _problem(self, data: PruningData, errors: str) -> ClosureProblem:
+    def _problem(
+        self, data: PruningData, errors: str, weight: NDArray[np.float64] | None = None
+    ) -> ClosureProblem:
         """Set up the program: errors that splits save, and what they make rows pay."""
         train, billed = data.train, data.billed
         counted = data.out_of_bag if errors == "out_of_bag" else None
@@ -234,20 +242,27 @@ class PrunedForestClassifier(ForestPruner):
                 "bootstrapped one of scikit-learn and the table that it was trained on; give "
                 'errors="training"'
             )
-        gain, unit = node_gains(data.forest, train.X, train.y, train.weight, counted)
+        weight = train.weight if weight is None else weight
+        gain, unit = node_gains(data.forest, train.X, train.y, weight, counted)
         return ClosureProblem.of(data.forest, gain, unit, billed.X, train.prices, self.step_price)
 
     def _prunings(
         self, data: PruningData, min_step: float = MIN_STEP
     ) -> Iterator[tuple[Knob, Forest]]:
-        sets = ["training"] if data.out_of_bag is None else ["training", "out_of_bag"]
-        paths = {
-            errors: PruningPath.solve(data.forest, self._problem(data, errors)) for errors in sets
-        }
-        found = [
-            (path.bills[number], errors, path.penalty_below(number))
-            for errors, path in paths.items()
-            for number in path.spaced(min_step)
-        ]
-        for _, errors, penalty in sorted(found, key=lambda each: each[0]):
-            yield {"penalty": penalty, "errors": errors}, paths[errors].pruned(penalty)
+        found: list[tuple[PruningPath, int, Knob]] = []
+        for errors in ["training"] if data.out_of_bag is None else ["training", "out_of_bag"]:
+            path = PruningPath.solve(data.forest, self._problem(data, errors))
+            found += [(path, number, {"errors": errors}) for number in path.spaced(min_step)]
+            jump = path.largest_jump()
+            if jump:
+                low, high = path.bills[jump - 1 : jump + 1]
+                votes = path.pruned(path.breakpoints[jump]).score(data.train.X)
+                second, first = np.partition(votes, -2, axis=1)[:, -2:].T
+                weight = data.train.weights * (1.0 - (first - second))
+                close = PruningPath.solve(data.forest, self._problem(data, errors, weight))
+                knob = {"errors": errors, "close_votes": True}
+                within = (n for n in close.spaced(min_step) if low < close.bills[n] < high)
+                found += [(close, number, knob) for number in within]
+        for path, number, knob in sorted(found, key=lambda each: each[0].bills[each[1]]):
+            penalty = path.penalty_below(number)
+            yield {"penalty": penalty, **knob}, path.pruned(penalty)
