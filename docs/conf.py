@@ -107,6 +107,18 @@ def skip_metadata_methods(app: Any, what: str, name: str, *_: Any) -> bool | Non
     return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
 
 
+def remove_stale_pages(app: Any) -> None:
+    """Remove the generated pages of names that the page of the API no longer lists."""
+    reference = Path(app.srcdir) / "reference"
+    listed = set(
+        re.findall(r"^   (thrifty\S+)$", (reference / "api.rst").read_text(), re.MULTILINE)
+    )
+    for page in reference.glob("generated/*.rst"):
+        if page.stem not in listed:
+            page.unlink()
+
+
 def setup(app: Any) -> None:
-    """Register the hook; Sphinx calls this."""
+    """Register the hooks; Sphinx calls this."""
     app.connect("autodoc-skip-member", skip_metadata_methods)
+    app.connect("builder-inited", remove_stale_pages)

@@ -43,6 +43,7 @@ Value = str | float | int | bool | None
 """A value of a feature; null: it was bought and came back empty."""
 
 Label = str | int | float | bool
+"""The label of a class."""
 
 # In the description of a server, the features of its model take the places with these titles.
 Values = Annotated[dict[str, Value], msgspec.Meta(title="Values")]
