@@ -47,7 +47,7 @@ def test_a_model_file_is_wrapped(run, model, frame) -> None:
     result = json.loads(found.stdout)
     assert result["rows"] == {"train": 144, "validation": 48, "test": 48}
     assert 0 <= result["sent"] <= 0.7
-    assert result["gated"]["bill"]["mean"] > 0 and result["all_sent"]["accuracy"]["mean"] > 0.7
+    assert result["gated"]["bill"]["mean"] > 0 and result["all_sent"]["quality"]["mean"] > 0.7
     gated = thrifty.load("gated.thrifty")
     assert gated.model.kind == "gate" and gated.schema.names == tuple(frame.columns[:-1])
     assert set(gated.predict(frame)) <= {"yes", "no"}
@@ -123,7 +123,7 @@ def remote(run, folder, server):
                 "--json")  # fmt: skip
     assert found.exit_code == 0, found.output
     result = json.loads(found.stdout)
-    assert result["all_sent"]["accuracy"]["mean"] == 1.0
+    assert result["all_sent"]["quality"]["mean"] == 1.0
     assert result["all_sent"]["bill"]["mean"] == 20.0
     again = round(result["sent"] * 48)
     assert result["called"] == {"rows": 240 + again, "price": 9.0 * (240 + again)}
@@ -224,9 +224,23 @@ def test_accuracies_are_printed_as_fit_prints_them(run, model, folder) -> None:
     facts = json.loads(run(*arguments, "--json").stdout)
     printed = run(*arguments).stdout
     for way in ("gated", "all_sent", "none_sent"):
-        low, mean, high = (100 * facts[way]["accuracy"][end] for end in ("low", "mean", "high"))
+        low, mean, high = (100 * facts[way]["quality"][end] for end in ("low", "mean", "high"))
         assert f"{mean:.1f}%  [{low:.1f}, {high:.1f}]" in printed
     assert " points [" in printed
+
+
+def test_a_gate_for_values_shows_r2(run, table, frame) -> None:
+    dose = frame["chol"] + frame["age"] / 100
+    table(ill=dose)
+    big = thrifty.GreedyMiserRegressor(n_estimators=20).fit(frame.drop(columns="ill"), dose)
+    big.predictor_.save("big.thrifty")
+    arguments = (*GATE, "--expensive", "big.thrifty", "--share", "0.4", "-o", "gated.thrifty")
+    found = run(*arguments)
+    assert found.exit_code == 0, found.output
+    assert "r2" in found.stdout and ("R2 lost: " in found.stdout or "R2 gained" in found.stdout)
+    assert thrifty.load("gated.thrifty").classes is None
+    refused = run(*arguments, "--task", "ranking")
+    assert refused.exit_code == 2 and "Ranking needs --qid" in refused.stderr
 
 
 def test_wrong_columns_and_wrong_prices_are_reported_at_once(run, model, folder) -> None:

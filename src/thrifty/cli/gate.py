@@ -16,6 +16,7 @@ from thrifty.cli.options import (
     JSON,
     OUTPUT_MODEL,
     PRICES,
+    TASKS,
     UNIT,
     check_outputs,
     finite,
@@ -29,11 +30,15 @@ __all__ = ["gate"]
 FRACTION = click.FloatRange(min=0, max=1)
 AMOUNT = click.FloatRange(min=0)
 DEFAULT_SHARE = 0.3
+NAMES = {"accuracy": "Accuracy", "r2": "R2", "ndcg@5": "NDCG@5"}
 
 
 @click.command(short_help="Train a cheap model in front of an expensive one.")
 @click.argument("table", type=FILE)
 @click.option("--target", required=True, metavar="COL", help="Column to predict.")
+@click.option("--task", type=TASKS,
+              help="Kind of prediction; by default inferred from the target.")  # fmt: skip
+@click.option("--qid", metavar="COL", help="Column with the query ID, for ranking.")
 @click.option("--expensive", required=True, metavar="MODEL|URL",
               help="A .thrifty, LightGBM or XGBoost file, or the URL of a server.")  # fmt: skip
 @PRICES
@@ -53,7 +58,8 @@ DEFAULT_SHARE = 0.3
 @click.option("--budget", type=AMOUNT, callback=finite, metavar="B",
               help="Largest mean cost per example.")  # fmt: skip
 @click.option("--quality", type=FRACTION, callback=finite, metavar="Q",
-              help="Accuracy to reach while sending as few rows as possible.")  # fmt: skip
+              help="Accuracy, R2 or NDCG@5 to reach while sending as few rows as "
+              "possible.")  # fmt: skip
 @click.option("--penalty", type=AMOUNT, callback=finite, metavar="P",
               help="Reduction in mean loss that one unit of cost must bring; by default the best "
               "of several on the validation set.")  # fmt: skip
@@ -78,30 +84,34 @@ def gate(table: Path, target: str, output: Path, as_json: bool, **given: Any) ->
     expensive: Any = given["expensive"]
     is_url, path = "://" in expensive, Path(expensive)
     check_outputs([output], [table, given["prices"], None if is_url else path])
-    if target in given["drop"]:
-        raise click.UsageError(f"'{target}' is named by --target and by --drop.")
+    for option, names in {"--drop": given["drop"], "--qid": [given["qid"]]}.items():
+        if target in names:
+            raise click.UsageError(f"'{target}' is named by --target and by {option}.")
     if not is_url:
         if given["needs"]:
             raise click.UsageError("--need: a model file knows its columns; omit it.")
         expensive = load_expensive(path, "--expensive")
-    prices = check_prices_and_columns(
-        table, [target, *given["drop"]], given["prices"], given["unit"]
-    )
+    named = [target, *filter(None, [given["qid"]]), *given["drop"]]
+    prices = check_prices_and_columns(table, named, given["prices"], given["unit"])
     with step("training the gate"):
         from thrifty.cli.inputs.tables import read_training_table
-        from thrifty.frontier.fit_gate import fit_gate
-        from thrifty.learn import Call, GatedClassifier
+        from thrifty.frontier.fit_gate import GATES, fit_gate
+        from thrifty.frontier.tasks import guess_task
+        from thrifty.learn import Call
 
-        read = read_training_table(table, target, None, None, given["drop"])
+        read = read_training_table(table, target, given["qid"], None, given["drop"])
+        task = given["task"] or guess_task(read.y, read.qid)
+        if (task == "ranking") != (read.qid is not None):
+            raise click.UsageError("Ranking needs --qid, and no other task has queries.")
         call = Call(given["name"], given["price"], given["needs"] or None, expensive,
                     timeout=given["timeout"])  # fmt: skip
         penalty = "auto" if given["penalty"] is None else given["penalty"]
-        model = GatedClassifier(
+        model = GATES[task](
             call, share=goals.get("share", DEFAULT_SHARE), penalty=penalty,
             family=given["family"], target=goals or None, prices=prices,
             random_state=given["seed"],
         )  # fmt: skip
-        found = fit_gate(read.X, read.y, model=model, random_state=given["seed"])
+        found = fit_gate(read.X, read.y, model=model, qid=read.qid, random_state=given["seed"])
     found.predictor.save(output)
     result = {"model": str(output), **_facts(found)}
     if is_url:  # all rows, to learn from and to compare with, and once more those of the gate
@@ -120,15 +130,16 @@ def _facts(found: GateFit) -> dict[str, Any]:
     return {
         "rows": found.rows,
         "unit": found.predictor.prices.unit,
+        "metric": found.metric,
         "verdict": found.verdict,
         "sent": found.sent,
         **{
-            name: {"bill": way.bill._asdict(), "accuracy": way.accuracy._asdict()}
+            name: {"bill": way.bill._asdict(), "quality": way.quality._asdict()}
             for name, way in ways.items()
         },
         "saving": found.saving._asdict(),
-        "accuracy_loss": found.loss._asdict(),
-        "accuracy_gain": found.gain._asdict(),
+        "quality_loss": found.loss._asdict(),
+        "quality_gain": found.gain._asdict(),
     }
 
 
@@ -136,42 +147,45 @@ def _show(result: dict[str, Any]) -> None:
     """Print whether the gate pays, and what each way to predict costs and gets right."""
     from thrifty.report.words import format_difference, format_interval, format_mean, format_quality
 
+    metric = result["metric"]
+
     def difference(of: dict[str, float]) -> str:
         noise = ", within noise" if of["low"] <= 0 <= of["high"] else ""
-        return format_difference("accuracy", of["mean"], (of["low"], of["high"])) + noise
+        return format_difference(metric, of["mean"], (of["low"], of["high"])) + noise
 
     unit, full = result["unit"], result["all_sent"]["bill"]["mean"]
     saving = result["saving"]["mean"]
     amount = format_mean(abs(saving), unit)
     amount += f" ({abs(saving) / full:.1%})" if full else ""
     saved = f"saves {amount} per example" if saving >= 0 else f"costs {amount} more per example"
-    lost, gained = difference(result["accuracy_loss"]), difference(result["accuracy_gain"])
+    lost = f"{NAMES[metric]} lost: {difference(result['quality_loss'])}"
+    gained = f"{NAMES[metric]} gained by sending rows: {difference(result['quality_gain'])}"
     show_text({
-        "pays": f"The gate {saved} compared with sending every row. Accuracy lost: {lost}.",
+        "pays": f"The gate {saved} compared with sending every row. {lost}.",
         "saves nothing": f"The gate does not pay: compared with sending every row it {saved}. Send "
         "every row, or try a smaller --share or --budget.",
         "sends nothing": "The gate does not pay: it sends no row. The cheap model alone "
-        f"{saved} compared with sending every row. Accuracy lost: {lost}.",
-        "cheap model suffices": "The gate does not pay: the cheap model alone costs less. Accuracy "
-        f"gained by sending rows: {gained}.",
+        f"{saved} compared with sending every row. {lost}.",
+        "cheap model suffices": "The gate does not pay: the cheap model alone costs less. "
+        f"{gained}.",
     }[result["verdict"]])  # fmt: skip
     echo(f"Test set, {result['rows']['test']} rows, with 95% intervals:")
     names = {"gated": f"gate, {result['sent']:.1%} sent", "all_sent": "all sent",
              "none_sent": "none sent"}  # fmt: skip
     rows = []
     for key, name in names.items():
-        bill, accuracy = result[key]["bill"], result[key]["accuracy"]
+        bill, quality = result[key]["bill"], result[key]["quality"]
         rows.append([
             name, format_mean(bill["mean"]),
             f"[{format_mean(max(bill['low'], 0.0))}, {format_mean(bill['high'])}]",
-            format_quality("accuracy", accuracy["mean"]),
-            format_interval("accuracy", (accuracy["low"], accuracy["high"])),
+            format_quality(metric, quality["mean"]),
+            format_interval(metric, (quality["low"], quality["high"])),
         ])  # fmt: skip
     columns = [
         "",
         f"mean bill\n({unit})" if unit else "mean bill",
         "",
-        "accuracy",
+        metric,
         "",
     ]
     show_table(columns, rows)

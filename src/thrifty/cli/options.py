@@ -26,6 +26,7 @@ __all__ = [
     "OUTPUT_MODEL",
     "PRICES",
     "RESUME",
+    "TASKS",
     "UNIT",
     "WEIGHT_COLUMN",
     "OutputFile",

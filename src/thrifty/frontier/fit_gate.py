@@ -14,11 +14,22 @@ from scipy.stats import binomtest
 
 from thrifty.bundle import Predictor
 from thrifty.frontier.splits import split_three
-from thrifty.learn import GatedClassifier
+from thrifty.learn import GatedClassifier, GatedRanker, GatedRegressor
 from thrifty.learn._sklearn import take_rows
-from thrifty.learn.gates.base import BaseGateClassifier
+from thrifty.learn.base import task_of
+from thrifty.learn.gates.adapt import AdaptGate
+from thrifty.learn.gates.base import BaseGate
+from thrifty.learn.ndcg import ndcg_by_query
+from thrifty.learn.targets import queries
 
-__all__ = ["Estimate", "GateFit", "GateResult", "fit_gate"]
+__all__ = ["GATES", "Estimate", "GateFit", "GateResult", "fit_gate"]
+
+GATES: dict[str, type[AdaptGate]] = {
+    "classification": GatedClassifier,
+    "regression": GatedRegressor,
+    "ranking": GatedRanker,
+}
+METRICS = {"classification": "accuracy", "regression": "r2", "ranking": "ndcg@5"}
 
 # Share of the rows in the validation set, and again in the test set.
 HELD_OUT_SHARE = 0.2
@@ -38,17 +49,18 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GateResult:
-    """Bills and hits of one way to predict the test rows.
+    """Bills and qualities of one way to predict the test rows.
 
     Parameters
     ----------
     bills : float64 array of shape (n,)
-    hits : bool array of shape (n,)
-        Which rows are predicted correctly.
+    qualities : bool array of shape (n,), or float64 array
+        What the quality is the mean of: which rows are predicted correctly; one minus the squared
+        error of each row over the variance of the target; or the NDCG@5 of each query.
     """
 
     bills: NDArray[np.float64]
-    hits: NDArray[np.bool_]
+    qualities: NDArray[Any]
 
     @property
     def bill(self) -> Estimate:
@@ -56,10 +68,13 @@ class GateResult:
         return _mean(self.bills)
 
     @property
-    def accuracy(self) -> Estimate:
-        """Share of the rows that are predicted correctly, with Wilson's interval."""
-        interval = binomtest(int(self.hits.sum()), len(self.hits)).proportion_ci(LEVEL, "wilson")
-        return Estimate(float(self.hits.mean()), float(interval.low), float(interval.high))
+    def quality(self) -> Estimate:
+        """Accuracy, with Wilson's interval, or R2 or NDCG@5, with Student's."""
+        if self.qualities.dtype != np.bool_:
+            return _mean(self.qualities)
+        hits = self.qualities
+        interval = binomtest(int(hits.sum()), len(hits)).proportion_ci(LEVEL, "wilson")
+        return Estimate(float(hits.mean()), float(interval.low), float(interval.high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +83,10 @@ class GateFit:
 
     Parameters
     ----------
-    model : BaseGateClassifier
+    model : BaseGate
         The fitted estimator.
+    metric : str
+        The quality: accuracy, r2 or ndcg@5.
     rows : dict
         Number of rows in the parts "train", "validation" and "test".
     sent : float
@@ -78,7 +95,8 @@ class GateFit:
         The gated model, the expensive model alone, and the cheap model alone.
     """
 
-    model: BaseGateClassifier
+    model: BaseGate
+    metric: str
     rows: dict[str, int]
     sent: float
     gated: GateResult
@@ -97,13 +115,13 @@ class GateFit:
 
     @property
     def loss(self) -> Estimate:
-        """Accuracy of the expensive model alone, less that of the gated model."""
-        return _mean(self.all_sent.hits.astype(float) - self.gated.hits)
+        """Quality of the expensive model alone, less that of the gated model."""
+        return _mean(self.all_sent.qualities.astype(float) - self.gated.qualities)
 
     @property
     def gain(self) -> Estimate:
-        """Accuracy of the gated model, less that of the cheap model alone."""
-        return _mean(self.gated.hits.astype(float) - self.none_sent.hits)
+        """Quality of the gated model, less that of the cheap model alone."""
+        return _mean(self.gated.qualities.astype(float) - self.none_sent.qualities)
 
     @property
     def verdict(self) -> str:
@@ -111,7 +129,7 @@ class GateFit:
 
         ``"sends nothing"``: the cheap model predicts all rows. ``"saves nothing"``: sending all
         rows costs as much, within noise or up to 5%. ``"cheap model suffices"``: sending none costs
-        less and is as accurate within noise. Otherwise ``"pays"``.
+        less and is as good within noise. Otherwise ``"pays"``.
         """
         if self.sent == 0:
             return "sends nothing"
@@ -126,7 +144,8 @@ def fit_gate(
     X: Any,
     y: NDArray[Any],
     *,
-    model: BaseGateClassifier | None = None,
+    model: BaseGate | None = None,
+    qid: Any = None,
     random_state: int = 0,
 ) -> GateFit:
     """Split a table 60/20/20, fit a gate on it, and measure the gate.
@@ -135,10 +154,12 @@ def fit_gate(
     ----------
     X : pandas or polars DataFrame, or array of shape (n, d)
     y : array of shape (n,)
-        Labels.
-    model : BaseGateClassifier, optional
+        Labels, values, or relevance grades.
+    model : BaseGate, optional
         The estimator, with its expensive model, prices and target; it is fitted in place. By
         default, ``GatedClassifier()``.
+    qid : array of shape (n,), optional
+        Query of each row, for ranking; queries are not split.
     random_state : int
         Splits the rows.
 
@@ -152,19 +173,45 @@ def fit_gate(
     >>> result = fit_gate(X, y, model=GatedClassifier(family=LeavesFamily(), random_state=0))
     >>> result.rows["test"], round(result.sent, 2)
     (120, 0.33)
-    >>> [round(way.accuracy.mean, 3) for way in (result.none_sent, result.gated, result.all_sent)]
+    >>> [round(way.quality.mean, 3) for way in (result.none_sent, result.gated, result.all_sent)]
     [0.95, 0.967, 0.967]
     """
-    model = GatedClassifier(random_state=random_state) if model is None else model
-    parts = split_three("classification", y, None, HELD_OUT_SHARE, random_state)
-    train, validation, (table, labels) = ((take_rows(X, rows), y[rows]) for rows in parts.values())
-    model.fit(*train, validation=validation)
-    gated = GateResult(model.bill(table), model.predict(table) == labels)
-    others = []
-    for proba, bills in (model.expensive_outputs(table), model.local_outputs(table)):
-        others.append(GateResult(bills, model.classes_[proba.argmax(axis=1)] == labels))
+    gate: Any = GatedClassifier(random_state=random_state) if model is None else model
+    task = task_of(gate)
+    query = queries(qid, len(y)) if task == "ranking" else None
+    parts = split_three(task, y, query, HELD_OUT_SHARE, random_state)
+    columns = [y] if query is None else [y, query]
+    train, validation, test = (
+        (take_rows(X, rows), *(column[rows] for column in columns)) for rows in parts.values()
+    )
+    more = {} if query is None else {"qid": train[2]}
+    gate.fit(*train[:2], validation=validation, **more)
+    table = test[0]
+    predicted = gate.predict_proba(table) if task == "classification" else gate.predict(table)
+    ways = [
+        GateResult(bills, _qualities(gate, scores, *test[1:]))
+        for scores, bills in (
+            (predicted, gate.bill(table)),
+            gate.expensive_outputs(table),
+            gate.local_outputs(table),
+        )
+    ]
     rows = {name: len(rows) for name, rows in parts.items()}
-    return GateFit(model, rows, float(model.sent(table).mean()), gated, *others)
+    return GateFit(gate, METRICS[task], rows, float(gate.sent(table).mean()), *ways)
+
+
+def _qualities(
+    gate: Any,
+    scores: NDArray[np.float64],
+    y: NDArray[Any],
+    query: NDArray[np.int64] | None = None,
+) -> NDArray[Any]:
+    """Return what the quality is the mean of; see `GateResult`."""
+    if query is not None:
+        return ndcg_by_query(y.astype(np.float64), scores, np.unique(query, return_inverse=True)[1])
+    if task_of(gate) == "classification":
+        return np.asarray(gate.classes_[scores.argmax(axis=1)] == y)
+    return np.asarray(1.0 - np.square(scores - y) / (float(np.var(y)) or 1.0))
 
 
 def _mean(values: NDArray[np.float64]) -> Estimate:
