@@ -151,7 +151,7 @@ class Result:
         from matplotlib.ticker import LogLocator
 
         plt.rcParams.update({"svg.hashsalt": "thrifty", "svg.fonttype": "none", "font.size": 9})
-        across = min(len(panels), 3)
+        across = 2 if len(panels) == 4 else min(len(panels), 3)
         down = -(-len(panels) // across)
         figure, axes = plt.subplots(
             down, across, figsize=(3.6 * across, 2.9 * down), squeeze=False, layout="constrained"
@@ -214,7 +214,7 @@ class Result:
     def claim(self, text: str, published: str, ours: str, held: bool, why: str = "") -> None:
         """Add a claim of the paper, and whether it held here; if not, why."""
         claim = {"paper": self.paper, "claim": text, "published": published, "here": ours}
-        self._claims.append({**claim, "held": held, "why": why})
+        self._claims.append({**claim, "held": bool(held), "why": why})
 
     def settings(self, **settings: object) -> None:
         """Name the settings on the page: seeds, sizes, hyperparameters."""
