@@ -93,7 +93,7 @@ def test_an_error_of_a_part_is_raised(parts):
 def test_an_error_while_a_part_is_made_again_is_raised(parts):
     parts._parts[0].actor = Lost(False)
     parts.tasks = [delayed(int)("no number")] * 4
-    with pytest.raises(DataError, match="a cannot be read: invalid literal"):
+    with pytest.raises(DataError, match="[abcd] cannot be read: invalid literal"):
         parts.call("add", 1)
 
 
