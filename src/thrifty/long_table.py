@@ -23,7 +23,7 @@ from thrifty.table_files import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Batch", "Table", "find_files"]
+__all__ = ["Batch", "Table", "find_files", "read_file"]
 
 # Problems of files that one message lists.
 MAX_LISTED = 10
@@ -145,12 +145,18 @@ class Table:
         """Find the CSV files of a table; see `parquet`."""
         return cls(_require_files(where, CSV_SUFFIXES), target, drop, weight)
 
-    @cached_property
+    @property
     def n_rows(self) -> int:
         """Number of rows of all files; CSV files are read for it."""
-        if self.files[0].suffix.lower() in CSV_SUFFIXES:
-            return sum(len(batch.frame) for batch in self.batches())
-        return sum(_read_footer(path).num_rows for path in self.files)
+        return sum(self.file_rows)
+
+    @cached_property
+    def file_rows(self) -> list[int]:
+        """Number of rows of each file; CSV files are read for it."""
+        if self.files[0].suffix.lower() not in CSV_SUFFIXES:
+            return [_read_footer(path).num_rows for path in self.files]
+        tables = [self._with_file(path) for path in self.files]
+        return [sum(len(batch.frame) for batch in table.batches()) for table in tables]
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[Batch]:
         """Yield all rows in order, some thousand at a time.
@@ -201,11 +207,10 @@ class Table:
         first = next(self.batches([*self.features, *series]), None)
         if first is None:
             raise DataError(f"{self.files[0]}: there are no rows")
-        self.text_columns  # noqa: B018 - found once, for all workers
         empty = first.frame[:0]
         paths = [path.absolute() for path in self.files]  # workers run in other folders
         frame = dd.from_map(
-            _read_file, paths, table=self, empty=empty, meta=empty, enforce_metadata=False
+            read_file, paths, table=self, empty=empty, meta=empty, enforce_metadata=False
         )
         return frame[self.features], *(frame[name] for name in series)
 
@@ -225,6 +230,13 @@ class Table:
                     if first[name].dtype.kind not in "biuf" and first[name].notna().any()
                 }
         return set()
+
+    def _with_file(self, path: Path) -> Self:
+        """Return the same table with one file."""
+        self.text_columns  # noqa: B018 - found once, for all files
+        one = copy(self)
+        one.files = [path]
+        return one
 
     def _check_files(self) -> None:
         """Raise a DataError that names all files whose columns are not those of the first one."""
@@ -296,14 +308,12 @@ def _folder_of(where: str) -> str:
     return folder
 
 
-def _read_file(path: Path, table: Table, empty: DataFrame) -> DataFrame:
+def read_file(path: Path, table: Table, empty: Any = None) -> Any:
     """Return all rows of one file of a table; `empty` if there are none."""
     import pandas as pd
 
-    one = copy(table)
-    one.files = [path]
     columns = [*table.features, table.target, *filter(None, [table.weight])]
-    frames = [batch.frame for batch in one.batches(columns)]
+    frames = [batch.frame for batch in table._with_file(path).batches(columns)]
     return pd.concat(frames, ignore_index=True) if frames else empty
 
 

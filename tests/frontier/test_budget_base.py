@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from sklearn.metrics import f1_score, make_scorer
 
 from thrifty import (
@@ -24,6 +25,7 @@ from thrifty import (
 )
 from thrifty.bundle.file import pack
 from thrifty.errors import BudgetError, DataError, ResumeError
+from thrifty.learn.sampled_training_set import SampledTrainingSet
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 2))
@@ -307,6 +309,27 @@ def test_a_point_for_another_budget_can_be_trained_on_all_rows(files) -> None:
     assert cheap.predictor_ is not before and cheap.bill(LONG).max() <= 1.0
     with pytest.raises(DataError, match="there are no other rows"):
         BudgetClassifier(budget=3, learners=[MISER]).fit(X, y).refit()
+
+
+@pytest.mark.parametrize(
+    ("settings", "columns"),
+    [({"budget": 1.5}, {"drop": ["v"]}), ({"class_weight": "balanced"}, {"weight": "v"})],
+)
+def test_workers_of_a_cluster_train_the_winner_on_all_rows(
+    files, settings, columns, dask_client
+) -> None:
+    learners = [GreedyMiserClassifier(n_estimators=8)]
+    model = BudgetClassifier(learners=learners, random_state=0, **settings)
+    table = Table.parquet(files, "y", **columns)
+    local = pack(model.fit(table).predictor_)
+    assert model.refit_rows_ > 2000
+    with parallel_config("dask"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SampledTrainingSet, "all_rows", lambda *rest: pytest.fail("not here"))
+        assert pack(model.fit(table).predictor_) == local
+    with parallel_config("dask"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.access", lambda path, mode: False)
+        with pytest.warns(UserWarning, match=r"not every worker can read .*0\.parquet"):
+            assert pack(model.fit(table).predictor_) == local
 
 
 def test_a_model_that_is_worse_on_all_rows_is_not_taken(files, monkeypatch) -> None:

@@ -16,8 +16,8 @@ PATIENCE = 10
 
 SCHEDULER = click.option(
     "--scheduler", metavar="ADDRESS",
-    help="Dask scheduler, such as tcp://10.0.0.5:8786: learners run on its workers, several at a "
-    "time.",
+    help="Dask scheduler, such as tcp://10.0.0.5:8786: its workers run learners, several at a "
+    "time, and train boosted trees on all rows of files that they can read.",
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
@@ -40,8 +41,12 @@ from thrifty.frontier.tasks import learners_named
 from thrifty.frontier.tracing import check_learners, describe_run
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS, PricedEstimator, task_of
+from thrifty.learn.cluster import ClusterTrainingSet
+from thrifty.learn.cluster.file_rows import share_files, workers_see
+from thrifty.learn.cluster.parts import active_client
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.ladder import EFFORTS
+from thrifty.learn.long_training_set import LongTrainingSet
 from thrifty.learn.sampled_training_set import SampledTrainingSet
 from thrifty.long_table import Table
 
@@ -189,8 +194,9 @@ class BudgetEstimator(PricedEstimator):
             return self
         with reporting("all rows", 0, 0):
             report = current_report() or (lambda share: None)
-            rows = train.all_rows(unseen, lambda share: report(BINS_DONE * share))
-            rows = rows.with_class_weight(getattr(self, "class_weight", None))
+            rows = _all_rows(
+                train, unseen, learner, lambda share: report(BINS_DONE * share)
+            ).with_class_weight(getattr(self, "class_weight", None))
             points = learner.refit(
                 point.model, rows, self.validation_,
                 lambda share: report(BINS_DONE + (1 - BINS_DONE) * share), deadline,
@@ -259,7 +265,7 @@ class BudgetEstimator(PricedEstimator):
             rows, held_rows = split_rows(whole.task, whole.y, whole.groups, SHARE, rng)
             train = whole.sample(rows)
             held_out = whole.hold_out(held_rows, train.schema)
-        if isinstance(train, SampledTrainingSet) and train.has_others:
+        if isinstance(train, SampledTrainingSet) and train.has_others and active_client() is None:
             train.check_room()  # for all rows, before anything is trained
         about = None
         if resume is not None:
@@ -353,6 +359,26 @@ class BudgetEstimator(PricedEstimator):
         other.frontier_ = self.frontier_.with_chosen(point)
         other._predictor = point.predictor()
         return other
+
+
+def _all_rows(
+    train: SampledTrainingSet,
+    held_out: NDArray[np.intp],
+    learner: Any,
+    report: Callable[[float], None],
+) -> LongTrainingSet | ClusterTrainingSet:
+    """Bin all rows of a table in files: on a cluster, if there is one that the learner can use."""
+    client = active_client() if getattr(learner, "_reads_dask", False) else None
+    if client is None:
+        return train.all_rows(held_out, report)
+    if not workers_see(client, train.source):
+        warnings.warn(
+            f"cluster: not every worker can read {train.source.files[0]} and the other files; the "
+            "chosen model is trained on all rows here",
+            stacklevel=2,
+        )
+        return train.all_rows(held_out, report)
+    return share_files(train, held_out, client)
 
 
 def _is_worse(point: CurvePoint, other: CurvePoint) -> bool:

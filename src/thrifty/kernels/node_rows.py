@@ -183,15 +183,23 @@ def bring_near(table: Table, rows: Rows) -> cython.void:
 def read_keys(table: Table, rows: Rows, feature: cython.Py_ssize_t) -> Span:
     """Fill the keys of the present node with the bins of a feature; high is -1 if none has one."""
     if table.bins.shape[0] > 1:
-        if is_near(rows):
-            read_table(rows.near, rows.index, feature, rows.keys, rows.first, rows.last)
-        else:
-            read_parts(table.bins, rows.index, feature, rows.keys, rows.first, rows.last)
+        read_far(table, rows, feature)
     elif rows.last - rows.first <= SMALL:
         read_table(table.by_row, rows.index, feature, rows.keys, rows.first, rows.last)
     else:
-        read_column(table.bins[0], rows.index, feature, rows.keys, rows.first, rows.last)
+        read_column(table.bins, rows.index, feature, rows.keys, rows.first, rows.last)
     return span_of(rows.keys, rows.first, rows.last)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_far(table: Table, rows: Rows, feature: cython.Py_ssize_t) -> cython.void:
+    """Fill the keys from a table in parts."""
+    if is_near(rows):
+        read_table(rows.near, rows.index, feature, rows.keys, rows.first, rows.last)
+    else:
+        read_parts(table.bins, rows.index, feature, rows.keys, rows.first, rows.last)
 
 
 @cython.cfunc
@@ -241,7 +249,7 @@ def read_table(
 @cython.nogil
 @cython.exceptval(check=False)
 def read_column(
-    bins: cython.const[cython.uchar][:, ::1],
+    bins: cython.const[cython.uchar][:, :, ::1],
     index: cython.const[cython.uint][::1],
     feature: cython.Py_ssize_t,
     keys: cython.uchar[::1],
@@ -250,7 +258,7 @@ def read_column(
 ) -> cython.void:
     """Read the bins of a feature from the table by features."""
     for i in range(first, last):
-        keys[i] = bins[feature, index[i]]
+        keys[i] = bins[0, feature, index[i]]
 
 
 @cython.cfunc

@@ -114,7 +114,26 @@ class SampledTrainingSet(TrainingSet):
         check_room(self.others.n_rows * self.n_features)
 
     def all_rows(self, held_out: NDArray[np.intp], report: Report | None = None) -> LongTrainingSet:
-        """Bin all rows of the files but those with some numbers, by the schema of this set.
+        """Bin all rows of the files but those with some numbers, by the schema of this set."""
+        rows, codes = self.rows_without(held_out)
+        edges, weight = self.find_edges(), self.others.weight
+        bins, shown = write_bins(self.source, self.schema, edges, self.categorical, rows, report)
+        return LongTrainingSet(
+            self.task, None, self.schema, self.prices, shown, codes[rows],
+            None if weight is None else weight[rows], self.classes,
+            binned=BinnedParts(bins, edges, self.categorical, len(rows)),
+            ranges=self.value_ranges(), random=np.random.RandomState(0),
+        )  # fmt: skip
+
+    def find_edges(self) -> list[NDArray[np.float64]]:
+        """Return the edges of the bins of each column, placed by the rows of this set."""
+        return [
+            np.empty(0) if is_text else find_edges(np.ascontiguousarray(column, dtype=np.float64))
+            for column, is_text in zip(self.X.T, self.categorical, strict=True)
+        ]
+
+    def rows_without(self, held_out: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """Return the numbers of the rows of the files to train on, and the target of all rows.
 
         Rows of classes that this set does not have are left out, with a warning.
         """
@@ -132,15 +151,4 @@ class SampledTrainingSet(TrainingSet):
                     stacklevel=2,
                 )
                 kept &= codes >= 0
-        rows = np.flatnonzero(kept)
-        edges = [
-            np.empty(0) if is_text else find_edges(np.ascontiguousarray(column, dtype=np.float64))
-            for column, is_text in zip(self.X.T, self.categorical, strict=True)
-        ]
-        bins, shown = write_bins(self.source, self.schema, edges, self.categorical, rows, report)
-        return LongTrainingSet(
-            self.task, None, self.schema, self.prices, shown, codes[rows],
-            None if weight is None else weight[rows], self.classes,
-            binned=BinnedParts(bins, edges, self.categorical, len(rows)),
-            ranges=self.value_ranges(), random=np.random.RandomState(0),
-        )  # fmt: skip
+        return np.flatnonzero(kept), codes

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from dask.delayed import delayed
+from joblib import parallel_config
 
 from thrifty import DataError
 from thrifty.learn.cluster import parts as module
-from thrifty.learn.cluster.parts import Parts, share_partitions, wait_for
+from thrifty.learn.cluster.parts import Parts, active_client, share_partitions, wait_for
 
 
 class Sum:
@@ -93,8 +94,20 @@ def test_an_error_of_a_part_is_raised(parts):
 def test_an_error_while_a_part_is_made_again_is_raised(parts):
     parts._parts[0].actor = Lost(False)
     parts.tasks = [delayed(int)("no number")] * 4
-    with pytest.raises(DataError, match="a cannot be read: invalid literal"):
+    with pytest.raises(DataError, match="[abcd] cannot be read: invalid literal"):
         parts.call("add", 1)
+
+
+def on_worker() -> bool:
+    with parallel_config("dask"):
+        return active_client() is None
+
+
+def test_a_worker_shares_nothing_of_its_own(dask_client):
+    assert active_client() is None
+    with parallel_config("dask"):
+        assert active_client() is dask_client
+    assert dask_client.submit(on_worker).result()
 
 
 def test_workers_share_the_rows():

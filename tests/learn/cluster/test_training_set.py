@@ -92,6 +92,15 @@ def test_rows_of_weight_zero_are_left_out(dask_client, monkeypatch):
         np.testing.assert_array_equal(expected.weight * factors[expected.y], balanced.weight)
 
 
+def test_a_target_with_the_name_of_a_feature_gets_another_one(dask_client):
+    rows = X.rename(columns={"b": "target", "a": "y"}).assign(labels=Y)
+    frame = frame_of(rows)
+    y = frame["labels"].rename("y")
+    model = GreedyMiserClassifier(n_estimators=2).fit(frame.drop(columns="labels"), y)
+    assert list(model.feature_names_in_) == ["target", "y", "s", "level"]
+    assert model.classes_.tolist() == ["ill", "well"]
+
+
 def test_an_empty_partition_has_no_rows(dask_client):
     frame = dd.concat([frame_of(X[:0].assign(y=Y[:0]), 1), frame_of(X.assign(y=Y), 2)])
     found = ClusterTrainingSet.read_frame(

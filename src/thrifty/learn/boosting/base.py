@@ -141,12 +141,14 @@ class GreedyMiser(PricedEstimator):
     def refit(
         self,
         predictor: Predictor,
-        train: LongTrainingSet,
+        train: LongTrainingSet | ClusterTrainingSet,
         evidence: ValidationSet,
         report: Callable[[float], None] | None = None,
         deadline: float = np.inf,
     ) -> list[Point]:
         """Return a point of as many trees, on the same features, of all rows of a long table.
+
+        These may be on a cluster, with the same trees.
 
         None for a model without trees. The trees are grown without a penalty, as what they may
         read is settled. Points are measured on the evidence; the deadline is not needed, as there
@@ -157,15 +159,20 @@ class GreedyMiser(PricedEstimator):
             return []
         if train.classes is not None:
             self.classes_ = train.classes
-        purchases = Purchases(train.prices, len(train), "model")
-        grower = Grower(
-            train.binned, purchases, max_depth=self.max_depth, weight=train.weight,
-            min_samples_leaf=self.min_samples_leaf, features=np.flatnonzero(model.support),
-        )  # fmt: skip
-        # While the penalty of a path decreases, the learning rate is larger.
-        decreasing = (predictor.knob or {}).get("penalty", 0.0) > 0
-        rate = self.learning_rate * (RATE_FACTOR if decreasing else 1.0)
-        boosting = Boosting(self._loss(train, train.weight), grower, rate)
+        features = np.flatnonzero(model.support)
+        if isinstance(train, ClusterTrainingSet):
+            boosting: Boosting = self._place(train, "model", features)(0.0)
+        else:
+            purchases = Purchases(train.prices, len(train), "model")
+            grower = Grower(
+                train.binned, purchases, max_depth=self.max_depth, weight=train.weight,
+                min_samples_leaf=self.min_samples_leaf, features=features,
+            )  # fmt: skip
+            loss = self._loss(train, train.weight)
+            boosting = Boosting(loss, grower, self.learning_rate)
+        if (predictor.knob or {}).get("penalty", 0.0) > 0:
+            # While the penalty of a path decreases, the learning rate is larger.
+            boosting.learning_rate *= RATE_FACTOR
         rounds = len(model.roots) // boosting.loss.outputs
         for done in range(1, rounds + 1):
             boosting.boost(1)
@@ -193,7 +200,7 @@ class GreedyMiser(PricedEstimator):
     def _prepare(self, train: TrainingSet) -> tuple[Binned, Callable[[float], Boosting]]:
         """Bin the table; return the bins, and what starts an ensemble at a penalty."""
         if isinstance(train, ClusterTrainingSet):
-            return train.binned, self._place(train)
+            return train.binned, self._place(train, self.charge)
         binned = self._bin(train)
         return binned, partial(self._start, train, binned)
 
@@ -209,14 +216,16 @@ class GreedyMiser(PricedEstimator):
         )
         return Boosting(self._loss(train, train.weight), grower, self.learning_rate)
 
-    def _place(self, train: ClusterTrainingSet) -> Callable[[float], ClusterBoosting]:
+    def _place(
+        self, train: ClusterTrainingSet, charge: str, features: NDArray[np.int64] | None = None
+    ) -> Callable[[float], ClusterBoosting]:
         """Bin the rows on the workers of a cluster; return what starts an ensemble on them.
 
         Each one that is started ends the one before, whose outputs the workers forget.
         """
         bind_loss = self._bind_loss()
         setup = PartSetup(
-            train.binned.edges, train.categorical, train.prices, self.charge, self.max_depth,
+            train.binned.edges, train.categorical, train.prices, charge, self.max_depth,
             bind_loss, train.class_weight,
         )  # fmt: skip
         parts = train.place(TreePart, setup)
@@ -228,11 +237,12 @@ class GreedyMiser(PricedEstimator):
             grower = ClusterGrower(
                 parts,
                 train.binned,
-                Purchases(train.prices, 0, self.charge),
+                Purchases(train.prices, 0, charge),
                 sums,
                 penalty=penalty,
                 max_depth=self.max_depth,
                 min_samples_leaf=self.min_samples_leaf,
+                features=features,
             )
             return ClusterBoosting(loss, loss.start_from(sums.mean), grower, self.learning_rate)
 

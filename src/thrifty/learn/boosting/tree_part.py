@@ -6,7 +6,7 @@ table of all rows would give, to the bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -118,19 +118,17 @@ class TreePart(Grower):
 
         Sums are those of sizes or of signed values. With weights, these are one more row, the last.
         """
-        rows = [self._weighted(row) for row in self.loss.start_rows]
-        if self.weight is not None:
-            rows.append(self.weight)
-        if units is None:
-            return [float(largest_size(row)) for row in rows]
-        if not is_signed:
-            return [
-                int(count_quanta(row, NONE, unit)) for row, unit in zip(rows, units, strict=True)
-            ]
-        quanta = np.empty((len(rows), len(self.y)), np.int64)
-        for row, unit, out in zip(rows, units, quanta, strict=True):
-            round_values(row, unit, out)
-        return [int(total) for total in quanta.sum(axis=1)]
+        found: list[Any] = []
+        quanta = np.empty(len(self.y), np.int64)
+        for k, row in enumerate(self._start_rows()):
+            if units is None:
+                found.append(float(largest_size(row)))
+            elif not is_signed:
+                found.append(int(count_quanta(row, NONE, units[k])))
+            else:
+                round_values(row, units[k], quanta)
+                found.append(int(quanta.sum()))
+        return found
 
     def begin(self, base: Floats, weight_unit: float) -> None:
         """Start an ensemble whose outputs are `base` (k,); no row has paid for anything."""
@@ -216,6 +214,13 @@ class TreePart(Grower):
         self._plant_rows(np.empty(0, np.int64))
         self._follow(splits)
         self.add_tree(output, values)
+
+    def _start_rows(self) -> Iterator[Floats]:
+        """Yield what an ensemble starts from the means of, weighted, and the weights."""
+        for row in self.loss.start_rows:
+            yield self._weighted(row)
+        if self.weight is not None:
+            yield self.weight
 
     def _weighted(self, values: Floats) -> Floats:
         """Return values times the weights of their rows."""

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
+from joblib.parallel import get_active_backend
+
 from thrifty.errors import DataError, raise_all
 
-__all__ = ["Parts", "finish_tasks", "share_partitions", "wait_for"]
+__all__ = ["Parts", "active_client", "finish_tasks", "share_partitions", "wait_for"]
 
 # Times that one part is made again before a fit is given up.
 MAX_LOSSES = 5
@@ -175,6 +177,23 @@ class Parts:
     def _workers(self) -> list[str]:
         """Return the addresses of the workers that are there now."""
         return sorted(self.client.nthreads())
+
+
+def active_client() -> Any | None:
+    """Return the client of ``joblib.parallel_config("dask")``, if that holds here.
+
+    On a worker, which runs a part of what somebody else has shared, there is none.
+    """
+    backend, _ = get_active_backend()
+    if type(backend).__name__ != "DaskDistributedBackend":
+        return None
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return backend.client
+    return None
 
 
 def share_partitions(

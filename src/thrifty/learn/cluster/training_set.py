@@ -31,7 +31,10 @@ from thrifty.learn.targets import Labels
 from thrifty.learn.weights import least_weight
 from thrifty.long_table import Batch
 
-__all__ = ["BinnedRows", "ClusterTrainingSet", "is_dask", "join_rows"]
+__all__ = [
+    "BinnedRows", "ClusterTrainingSet", "FrameColumns", "bin_rows", "by_partition", "is_dask",
+    "join_rows", "tasks_of",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 
@@ -118,7 +121,7 @@ class ClusterTrainingSet(TrainingSet):
 
         def run(function: Callable[..., Any], about: Any, *each: Sequence[Any]) -> list[Any]:
             """Run a function on every partition, with further arguments for all and for each."""
-            futures = client.compute(_tasks(partitions, function, about, *each))
+            futures = client.compute(tasks_of(partitions, function, about, *each))
             finish_tasks(client, futures, names)
             return list(client.gather(futures))
 
@@ -137,7 +140,7 @@ class ClusterTrainingSet(TrainingSet):
         if total > SAMPLE:
             sample = np.sort(random.choice(total, SAMPLE, replace=False))
         shown = np.arange(0, total, -(-total // MAX_KEPT))
-        rows = _by_partition(sample, n_rows), _by_partition(shown, n_rows)
+        rows = by_partition(sample, n_rows), by_partition(shown, n_rows)
         taken = run(take_rows, (schema, columns), *rows)
         values = np.concatenate([rows for rows, _ in taken])
         categorical = np.array([column.categories is not None for column in schema.columns])
@@ -146,7 +149,7 @@ class ClusterTrainingSet(TrainingSet):
             np.empty(0) if is_text else find_edges(np.ascontiguousarray(column), most)
             for column, is_text in zip(values.T, categorical, strict=True)
         ]
-        tasks = _tasks(partitions, bin_rows, (task, columns, schema, edges, classes), names)
+        tasks = tasks_of(partitions, bin_rows, (task, columns, schema, edges, classes), names)
         none = np.empty((0, len(schema), 1), np.uint8)
         return cls(
             task, None, schema, bound, np.concatenate([rows for _, rows in taken]), np.empty(0),
@@ -266,7 +269,7 @@ def _least_weight(client: Any, weight: Any) -> float:
     """Check the weights of all rows; return the smallest one that counts."""
     partitions = weight.to_delayed()
     names = partition_names(partitions)
-    futures = client.compute(_tasks(partitions, largest_weight, None, names))
+    futures = client.compute(tasks_of(partitions, largest_weight, None, names))
     finish_tasks(client, futures, names)
     largest = max(client.gather(futures))
     if largest == 0:
@@ -280,7 +283,7 @@ def largest_weight(weight: Any, about: None, name: str) -> float:
     return float(weights_of(_batch(weight.to_frame(column), name), column).max(initial=0.0))
 
 
-def _tasks(
+def tasks_of(
     partitions: list[Any], function: Callable[..., Any], about: Any, *each: Sequence[Any]
 ) -> list[Any]:
     """Return a task for each partition, with further arguments for all of them and for each."""
@@ -343,14 +346,14 @@ def _merge(
     return Summary(n_rows, contents, counts, extremes), classes
 
 
-def _by_partition(rows: NDArray[np.intp], n_rows: Sequence[int]) -> list[NDArray[np.intp]]:
+def by_partition(rows: NDArray[np.intp], n_rows: Sequence[int]) -> list[NDArray[np.intp]]:
     """Return the rows of each partition, numbered within it, of rows of the whole table in order.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thrifty.learn.cluster.training_set import _by_partition
-    >>> _by_partition(np.array([0, 3, 4]), [3, 2])
+    >>> from thrifty.learn.cluster.training_set import by_partition
+    >>> by_partition(np.array([0, 3, 4]), [3, 2])
     [array([0]), array([0, 1])]
     """
     ends = np.cumsum(n_rows)
@@ -406,7 +409,8 @@ def bin_rows(frame: Any, about: tuple[Any, ...], name: str) -> BinnedRows:
         labels = np.array([*contents.labels])
         codes = Labels(classes, np.empty(0, np.int64)).recode(labels, len(labels))
         target = codes[target]
-    X = schema.encode(frame[columns.features])
+    # Of files, only some rows were looked at: a category that is not known counts as missing.
+    X = schema.encode(frame[columns.features], unknown={})
     categorical = np.array([column.categories is not None for column in schema.columns])
     weight = None if columns.weight is None else frame[columns.weight].to_numpy(np.float64)
     return BinnedRows(bin_table(X, categorical, edges=edges)[0], target, weight)
