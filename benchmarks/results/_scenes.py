@@ -16,6 +16,7 @@ from thrifty.data import load
 from thrifty.learn.baselines import EarlyExitClassifier, LinearSVMClassifier
 
 CHANCE = 0.1  # of ten classes, where a method has no point within the budget
+AFR = {"n_estimators": 10, "dimensions": 10, "max_depth": 3, "min_samples_leaf": 5}
 
 
 def scenes(method: str, seed: int) -> list[dict[str, float]]:
@@ -41,7 +42,7 @@ def scenes(method: str, seed: int) -> list[dict[str, float]]:
         "GreedyMiser": GreedyMiserClassifier(prices, charge="example", **trees),
         "stage-wise regression": GreedyMiserClassifier(prices, **trees),
         "Early Exit": EarlyExitClassifier(prices, **trees),
-        "AFR": AnytimeClassifier(prices, max_depth=3, min_samples_leaf=5, random_state=seed),
+        "AFR": AnytimeClassifier(prices, **AFR, random_state=seed),
         "linear SVM": LinearSVMClassifier(prices),
     }[method]
     penalties = {"penalties": [0.0]} if method == "stage-wise regression" else {}
