@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from _ranking import FAMILIES, split
+from _ranking import CASCADE, FAMILIES, RANKING, TREES, ranking, split
 from _result import Result, best_within, mean_and_error
-from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from _scenes import CHANCE, scenes
 
-from thrifty import GreedyMiserClassifier, GreedyMiserRegressor, Prices
-from thrifty.data import load
-from thrifty.learn.baselines import CronusClassifier, EarlyExitClassifier, ProximityExitClassifier
+from thrifty import GreedyMiserRegressor
 
 ABOUT = """
 GreedyMiser boosts trees and pays for a feature when a split first reads it. The thesis shows it
@@ -26,59 +21,7 @@ Within a budget, the point with the best validation quality counts.
 """
 SEEDS = (0, 1, 2, 3, 4)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
-RANKING = ("mq2008", "mslr_sample")
-TREES = {"n_estimators": 300, "max_depth": 4, "learning_rate": 0.1, "min_samples_leaf": 20}
-PREFIXES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300)
-CASCADE = {"n_estimators": 150, "max_depth": 4, "learning_rate": 0.1, "min_samples_leaf": 20}
-CHANCE = 0.1  # of ten classes, where a method has no point within the budget
 METHODS = ("GreedyMiser", "stage-wise regression", "Early Exit", "Cronus")
-
-
-def ranking(data: str, method: str, seed: int) -> list[dict[str, float]]:
-    """Return the points of a method: NDCG@5 and bill on validation and test rows."""
-    prices, train, validation, test = split(data, seed)
-    full = prices.bind(list(train.X.columns)).full
-
-    def point(measure):
-        (scores, bills), (test_scores, test_bills) = measure(validation), measure(test)
-        return {
-            "validation": validation.ndcg(scores),
-            "validation_bill": validation.bill(bills) / full,
-            "test": test.ndcg(test_scores),
-            "bill": test.bill(test_bills) / full,
-        }
-
-    free = point(lambda part: (np.zeros(len(part.grade)), np.zeros(len(part.grade))))
-    if method == "stage-wise regression":
-        fitted = GreedyMiserRegressor(prices, **TREES, random_state=seed)
-        fitted.fit(train.X, train.grade, sample_weight=train.weight)
-
-        def prefix(part, trees):
-            X, forest = fitted.schema_.encode(part.X), fitted.model_.prefix(trees)
-            return forest.score(X), fitted.prices_.bill(forest.used(X), trees)
-
-        return [free, *(point(lambda part, t=trees: prefix(part, t)) for trees in PREFIXES)]
-    if method == "GreedyMiser":
-        models = GreedyMiserRegressor(prices, charge="example", **TREES, random_state=seed).path(
-            train.X,
-            train.grade,
-            validation=(validation.X, validation.grade),
-            sample_weight=train.weight,
-        )
-        return [
-            point(lambda part, p=p: (p.model.predict(part.X), p.model.bill(part.X))) for p in models
-        ]
-    kind = {"Early Exit": ProximityExitClassifier, "Cronus": CronusClassifier}[method]
-    models = kind(prices, **CASCADE, random_state=seed).path(
-        train.X,
-        (train.grade > 0).astype(int),
-        validation=(validation.X, (validation.grade > 0).astype(int)),
-        sample_weight=train.weight,
-    )
-    return [
-        point(lambda part, p=p: (p.model.predict_proba(part.X)[:, 1], p.model.bill(part.X)))
-        for p in models
-    ]
 
 
 def families(data: str, seed: int) -> list[dict[str, object]]:
@@ -97,42 +40,6 @@ def families(data: str, seed: int) -> list[dict[str, object]]:
         shares = {str(c): float(used[of_price == c].mean()) for c in sorted(set(of_price))}
         found.append({"bill": test.bill(p.model.bill(test.X)) / bound.full, "shares": shares})
     return found
-
-
-def scenes(method: str, seed: int) -> list[dict[str, float]]:
-    """Return the points of a method on Multiple Features: accuracy and bill."""
-    table = load("mfeat")
-    groups = table.prices.groups
-    prices = Prices(
-        dict.fromkeys(table.X.columns, 0.0),
-        groups=groups,
-        shared={name: float(len(members)) for name, members in groups.items()},
-    )
-    full = prices.bind(list(table.X.columns)).full
-    X, X_test, y, y_test = train_test_split(
-        table.X, table.y, test_size=700, stratify=table.y, random_state=seed
-    )
-    X, X_val, y, y_val = train_test_split(X, y, test_size=300, stratify=y, random_state=seed)
-    if method == "SVM on all features":
-        svm = make_pipeline(StandardScaler(), SVC(C=10.0)).fit(X, y)
-        quality = {"validation": svm.score(X_val, y_val), "test": svm.score(X_test, y_test)}
-        return [{**quality, "validation_bill": 1.0, "bill": 1.0}]
-    trees = {"n_estimators": 100, "max_depth": 3, "min_samples_leaf": 5, "random_state": seed}
-    learner = {
-        "GreedyMiser": GreedyMiserClassifier(prices, charge="example", **trees),
-        "stage-wise regression": GreedyMiserClassifier(prices, **trees),
-        "Early Exit": EarlyExitClassifier(prices, **trees),
-    }[method]
-    penalties = {"penalties": [0.0]} if method == "stage-wise regression" else {}
-    return [
-        {
-            "validation": p.quality,
-            "validation_bill": p.bill / full,
-            "test": float(np.mean(p.model.predict(X_test) == np.asarray(y_test))),
-            "bill": float(p.model.bill(X_test).mean()) / full,
-        }
-        for p in learner.path(X, y, validation=(X_val, y_val), **penalties)
-    ]
 
 
 def within(points_by_seed):
