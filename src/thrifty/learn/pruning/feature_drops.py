@@ -26,8 +26,8 @@ def drop_features(data: PruningData, min_saving: float = 0.0) -> Iterator[Featur
     """Yield the features that are left, from all down to one, until no split is left.
 
     Each step gives up the feature or group that costs the fewest errors per unit of the bill that
-    it saves, both on the training rows, and then the next ones until they save `min_saving` of the
-    mean bill.
+    it saves, both on the training rows, and then the next ones until what each saves by itself
+    adds up to `min_saving` of the mean bill.
     """
     whole, train = data.forest, data.train
     parent, leaves = arcs.find_parents(whole.nodes["child"]), whole.leaves(train.X)
