@@ -83,13 +83,12 @@ def split_anew(found, y, seed):
     return train, validation, test
 
 
-def peers_area(found, y, rows, seed):
-    """Return the area of the peers, pooled."""
+def lightgbm_points(found, y, rows, seed):
+    """Return points of LightGBM by what keeps it cheap: bill, validation and test accuracy."""
     train, validation, test = rows
     X = codes_of(found.X)
     X = np.where(np.isnan(X), -1.0, X)
-    prices = found.prices.bind(list(found.X.columns))
-    first = prices.own + np.append(prices.shared, 0.0)[prices.group]
+    first = found.prices.bind(list(found.X.columns)).first_prices
     classes, codes, valid_rows, valid = known_classes(y, train, validation)
 
     def fit(features, **penalty):
@@ -110,23 +109,40 @@ def peers_area(found, y, rows, seed):
     every = np.arange(X.shape[1])
     plain, point = fit(every)
     gain = plain.booster_.feature_importance("gain")
-    points = [point]
-    for kind in ("cegb_penalty_feature_coupled", "cegb_penalty_feature_lazy"):
-        scale = 1.0 if kind.endswith("coupled") else 1.0 / len(train)
-        for penalty in PENALTIES * scale / first.mean():
-            points.append(fit(every, **{kind: (penalty * first).tolist()})[1])
-    for order in (np.argsort(first, kind="stable"), np.argsort(-gain / np.maximum(first, 1e-9))):
-        for count in np.unique(np.geomspace(1, len(order), N_SUBSETS).round().astype(int)):
-            points.append(fit(order[:count])[1])
+    points = {"all features": [point]}
+    for kind in ("coupled", "lazy"):
+        scale = 1.0 if kind == "coupled" else 1.0 / len(train)
+        penalties = [(p * scale / first.mean() * first).tolist() for p in PENALTIES]
+        name = f"cegb_penalty_feature_{kind}"
+        points[kind] = [fit(every, **{name: penalty})[1] for penalty in penalties]
+    orders = {
+        "cheapest features": np.argsort(first, kind="stable"),
+        "best gain per price": np.argsort(-gain / np.maximum(first, 1e-9)),
+    }
+    for name, order in orders.items():
+        counts = np.unique(np.geomspace(1, len(order), N_SUBSETS).round().astype(int))
+        points[name] = [fit(order[:count])[1] for count in counts]
+    return points
+
+
+def peers_area(found, y, rows, seed):
+    """Return the area of the peers, pooled."""
+    by_kind = lightgbm_points(found, y, rows, seed)
+    return area_of([point for points in by_kind.values() for point in points], found, y, rows)
+
+
+def area_of(points, found, y, rows):
+    """Return the area of the best points on the validation rows, from the largest class on."""
+    train, validation, test = rows
     majority = np.bincount(y[train]).argmax()
-    points.append((0.0, *(100 * np.mean(y[part] == majority) for part in (validation, test))))
+    constant = (0.0, *(100 * np.mean(y[part] == majority) for part in (validation, test)))
     bills, steps, best = [], [], -np.inf
-    for bill, on_validation, on_test in sorted(points, key=lambda found: (found[0], -found[1])):
+    for bill, on_validation, on_test in sorted([*points, constant], key=lambda p: (p[0], -p[1])):
         if on_validation > best:
             best = on_validation
             bills.append(bill)
             steps.append(on_test)
-    return area(bills, steps, float(prices.bill(np.ones((1, X.shape[1]), bool))[0]))
+    return area(bills, steps, found.prices.bind(list(found.X.columns)).full)
 
 
 def with_peers_on_file(row, previous):

@@ -7,7 +7,7 @@ repeats each irrelevant row ten times; here it has a weight of ten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,9 +89,34 @@ class Queries:
         """Return NDCG@5, averaged over the queries that have a relevant row."""
         return ndcg(self.grade, np.asarray(scores, dtype=float), self.query)
 
+    def precision(self, scores: np.ndarray) -> float:
+        """Return AP@5 as Nan 2018 defines it, averaged over all queries.
+
+        It is the share of the first five rows that come before the first irrelevant one.
+        """
+        order = np.lexsort((-np.asarray(scores, dtype=float), self.query))
+        first = np.flatnonzero(np.append(True, np.diff(self.query[order]) > 0))
+        rank = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
+        before = np.minimum.reduceat(np.where(self.grade[order] == 0, rank, 5), first)
+        return float(np.minimum(before, 5).mean()) / 5
+
     def bill(self, bills: np.ndarray) -> float:
         """Return the mean bill, with irrelevant rows counted ten times."""
         return float(np.average(bills, weights=self.weight))
+
+
+def precision_points(path: Iterable[Any], validation: Queries, test: Queries) -> list[Any]:
+    """Return the points of a path of classifiers: AP@5, and bills as shares of the full price."""
+    found = []
+    for p in path:
+        (quality, bill), (test_quality, test_bill) = (
+            (part.precision(p.model.predict_proba(part.X)[:, 1]), p.model.bill(part.X).mean())
+            for part in (validation, test)
+        )
+        point = {"validation": quality, "test": test_quality}
+        full = p.model.prices.full
+        found.append({**point, "validation_bill": bill / full, "bill": test_bill / full})
+    return found
 
 
 def split(name: str, seed: int) -> tuple[Prices, Queries, Queries, Queries]:

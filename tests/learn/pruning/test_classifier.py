@@ -56,7 +56,7 @@ def test_bill_and_quality_are_those_of_the_model(points):
 
 @pytest.mark.slow
 def test_a_point_is_what_fit_gives_at_its_penalty(points, theirs):
-    best = [point for point in points[1:] if "close_votes" not in point.knob]
+    best = [point for point in points[1:] if "features" not in point.knob]
     for point in best[:: max(1, len(best) // 5)]:
         for solver in ("path", "cut"):
             model = PrunedForestClassifier(
@@ -73,14 +73,22 @@ def test_a_path_has_the_prunings_of_both_kinds_of_errors(points):
     assert bills == sorted(bills)
 
 
-def test_close_votes_give_points_within_the_largest_jump_of_the_bill(points):
+def test_features_are_given_up_within_the_largest_jump_of_the_bill(points):
     for errors in ("training", "out_of_bag"):
         own = [point for point in points[1:] if point.knob["errors"] == errors]
-        best = np.array([point.bill for point in own if "close_votes" not in point.knob])
-        more = [point.bill for point in own if "close_votes" in point.knob]
+        best = np.array([point.bill for point in own if "features" not in point.knob])
+        more = [point for point in own if "features" in point.knob]
         jump = np.diff(best).argmax()
         assert len(more) > 0
-        assert all(best[jump] < bill < best[jump + 1] for bill in more)
+        for point in more:
+            assert best[jump] < point.bill < best[jump + 1]
+            assert len(point.model.model.features) <= point.knob["features"] <= 6
+
+
+def test_wide_tables_have_the_best_prunings_alone(theirs, monkeypatch):
+    monkeypatch.setattr("thrifty.learn.pruning.classifier.MAX_FEATURES", 5)
+    points = PrunedForestClassifier(theirs, PRICES).path(*TRAIN, validation=HELD)
+    assert all("features" not in point.knob for point in points)
 
 
 def test_out_of_bag_rows_are_those_that_a_tree_was_not_grown_on(theirs):
@@ -124,9 +132,7 @@ def test_at_budget_gives_the_dearest_pruning_within(points, theirs, monkeypatch)
     for budget in (0.0, 0.5, 3.0, 6.0, 100.0):
         bill = model.at_budget(budget).bill(HELD[0]).mean()
         by_training = [
-            p
-            for p in points
-            if p.knob.get("errors") != "out_of_bag" and "close_votes" not in p.knob
+            p for p in points if p.knob.get("errors") != "out_of_bag" and "features" not in p.knob
         ]
         assert bill == max(p.bill for p in by_training if p.bill <= budget + 1e-12)
 

@@ -22,13 +22,13 @@ from thrifty.costs import PriceList
 from thrifty.errors import DataError
 from thrifty.kernels.closure import problem as arcs
 from thrifty.kernels.closure.path import all_closures
-from thrifty.kernels.unit_drops import drop_each_unit
 from thrifty.learn._sklearn import Interval
 from thrifty.learn.pruning.base import ForestPruner, Knob, PruningData
 from thrifty.learn.pruning.classifier import MIN_STEP, PruningPath
 from thrifty.learn.pruning.closure_problem import ClosureProblem, prune
+from thrifty.learn.pruning.feature_drops import drop_features, keep_features
 from thrifty.model import Forest
-from thrifty.model.forest.nodes import INDEX, is_leaf
+from thrifty.model.forest.nodes import is_leaf
 
 __all__ = [
     "CostComplexityClassifier",
@@ -300,79 +300,14 @@ class GreedyPruneClassifier(ForestPruner):
 
     def _prune(self, data: PruningData) -> tuple[Knob, Forest]:
         most = len(data.forest.features) if self.features is None else self.features
-        for knob, forest in _drop_features(data):
-            if knob["features"] <= most:
-                return knob, forest
+        for features in drop_features(data):
+            if len(features) <= most:
+                return {"features": len(features)}, keep_features(data.forest, features)
         return {"features": 0}, data.constant
 
     def _prunings(self, data: PruningData) -> Iterator[tuple[Knob, Forest]]:
-        yield from reversed(list(_drop_features(data)))
-
-
-def _drop_features(data: PruningData) -> Iterator[tuple[Knob, Forest]]:
-    """Yield forests, each of which reads one feature less, or one group, than the one before."""
-    whole, train = data.forest, data.train
-    parent, leaves = arcs.find_parents(whole.nodes["child"]), whole.leaves(train.X)
-    remaining = whole.features
-    while len(remaining):
-        kept = _splits_on(whole, remaining)
-        forest = prune(whole, kept)
-        if not len(forest.roots):
-            return
-        yield {"features": len(remaining)}, forest
-        # Rows end at the first node of their path that no longer splits.
-        end = np.arange(len(parent), dtype=np.int32)
-        while (is_cut := ~np.append(kept, True)[parent[end]]).any():
-            end = np.where(is_cut, parent[end], end)
-        leaves = end[leaves]
-        drop = _cheapest_drop(data, leaves, parent, remaining)
-        remaining = np.setdiff1d(remaining, drop)
-
-
-def _cheapest_drop(
-    data: PruningData,
-    leaves: NDArray[np.int32],
-    parent: NDArray[np.int32],
-    remaining: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return the feature, or the features of a group, that costs the fewest errors per saving.
-
-    The rows end at `leaves` (trees, n) of the whole forest. A feature that saves nothing is dropped
-    last.
-    """
-    whole, train, prices = data.forest, data.train, data.train.prices
-    d, groups = whole.n_features, len(prices.shared)
-    group = np.where(prices.group < 0, groups, prices.group)
-    shared = np.append(prices.shared, 0.0)
-    is_alone = np.bincount(group[remaining], minlength=groups + 1)[group] == 1
-    by_unit = np.bincount(group[remaining], prices.own[remaining], groups + 1) + shared
-    # One by one: a feature saves its own price, and that of its group if it is the last member.
-    single = np.arange(d), prices.own + np.where(is_alone, shared[group], 0.0)
-    # Members of a group together, numbered after the features.
-    grouped = np.where(group < groups, d + group, np.arange(d)), np.append(prices.own, by_unit[:-1])
-    feature = np.where(is_leaf(whole.nodes), -1, whole.nodes["feature"] & INDEX)
-    best, cheapest = np.inf, remaining[:1]
-    for unit, price in (single, grouped) if groups else (single,):
-        unit_of_node = np.append(unit, -1)[feature].astype(np.int32)
-        errors, savings = drop_each_unit(
-            leaves, parent, unit_of_node, whole.values, whole.base, train.y, train.weights, price
-        )
-        ratio = np.full(len(price), np.inf)
-        np.divide(errors, savings, out=ratio, where=savings > 0)
-        one = int(np.argmin(ratio))
-        if ratio[one] < best:
-            best, cheapest = float(ratio[one]), remaining[unit[remaining] == one]
-    return cheapest
-
-
-def _splits_on(forest: Forest, features: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return the splits that read, themselves and on the path to them, only these features."""
-    keep = ~is_leaf(forest.nodes) & np.isin(forest.nodes["feature"] & INDEX, features)
-    # `forest.paths` has one bit per feature of the forest, in words of 64.
-    bit = np.searchsorted(forest.features, features)
-    allowed = np.zeros(forest.paths.shape[1], dtype=np.uint64)
-    np.bitwise_or.at(allowed, bit // 64, np.uint64(1) << (bit % 64).astype(np.uint64))
-    return np.asarray(keep & ~(forest.paths & ~allowed).any(axis=1))
+        for features in reversed(list(drop_features(data))):
+            yield {"features": len(features)}, keep_features(data.forest, features)
 
 
 def class_counts(data: PruningData) -> Floats:

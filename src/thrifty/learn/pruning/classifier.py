@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -22,6 +23,7 @@ from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.point import Point
 from thrifty.learn.pruning.base import ForestPruner, Knob, PruningData
 from thrifty.learn.pruning.closure_problem import ClosureProblem, node_gains, prune
+from thrifty.learn.pruning.feature_drops import drop_features, keep_features
 from thrifty.learn.pruning.primal_dual import solve_dual
 from thrifty.model import Forest
 
@@ -29,6 +31,8 @@ __all__ = ["MIN_STEP", "PrunedForestClassifier", "PruningPath"]
 
 # Prunings whose bills differ by less than this share of the largest bill are one point.
 MIN_STEP = 0.005
+# Largest jumps are filled up to this many features: what is needed grows with their square.
+MAX_FEATURES = 2000
 # A bill above the budget by no more than this share of it is above by rounding.
 BUDGET_TOL = 1e-9
 
@@ -67,10 +71,6 @@ class PruningPath:
     def pruned(self, penalty: float) -> Forest:
         """Return the best pruning for a penalty."""
         return prune(self.forest, self.penalties > penalty)
-
-    def largest_jump(self) -> int:
-        """Return the breakpoint below which the bill rises most."""
-        return int(np.diff(self.bills).argmax()) + 1 if len(self.bills) > 1 else 0
 
     def spaced(self, min_step: float) -> list[int]:
         """Return the most expensive pruning in each step of the bill, as numbers of breakpoints."""
@@ -175,9 +175,8 @@ class PrunedForestClassifier(ForestPruner):
         The first point is the constant, at bill 0. Quality is the accuracy. There may be
         thousands of prunings: of those whose bills lie in the same step, the most expensive is
         taken. Where out-of-bag rows are known, the best prunings by their errors are yielded, too:
-        the two sets fill each other's gaps. In the largest jump of the bill of each set are the
-        best prunings for errors that weigh more where the vote below the jump is close
-        (``close_votes`` in the knob).
+        the two sets fill each other's gaps. In the largest jump of the bill of each set, the
+        pruning above it gives up its features one after another (``features`` in the knob).
 
         Parameters
         ----------
@@ -230,9 +229,7 @@ class PrunedForestClassifier(ForestPruner):
         knob = {"penalty": float(self.penalty), "errors": self.errors}
         return knob, prune(data.forest, keep)
 
-    def _problem(
-        self, data: PruningData, errors: str, weight: NDArray[np.float64] | None = None
-    ) -> ClosureProblem:
+    def _problem(self, data: PruningData, errors: str) -> ClosureProblem:
         """Set up the program: errors that splits save, and what they make rows pay."""
         train, billed = data.train, data.billed
         counted = data.out_of_bag if errors == "out_of_bag" else None
@@ -242,27 +239,44 @@ class PrunedForestClassifier(ForestPruner):
                 "bootstrapped one of scikit-learn and the table that it was trained on; give "
                 'errors="training"'
             )
-        weight = train.weight if weight is None else weight
-        gain, unit = node_gains(data.forest, train.X, train.y, weight, counted)
+        gain, unit = node_gains(data.forest, train.X, train.y, train.weight, counted)
         return ClosureProblem.of(data.forest, gain, unit, billed.X, train.prices, self.step_price)
 
     def _prunings(
         self, data: PruningData, min_step: float = MIN_STEP
     ) -> Iterator[tuple[Knob, Forest]]:
-        found: list[tuple[PruningPath, int, Knob]] = []
+        paths: dict[str, PruningPath] = {}
+        found: list[tuple[float, str, float, NDArray[np.int64] | None]] = []
         for errors in ["training"] if data.out_of_bag is None else ["training", "out_of_bag"]:
-            path = PruningPath.solve(data.forest, self._problem(data, errors))
-            found += [(path, number, {"errors": errors}) for number in path.spaced(min_step)]
-            jump = path.largest_jump()
-            if jump:
-                low, high = path.bills[jump - 1 : jump + 1]
-                votes = path.pruned(path.breakpoints[jump]).score(data.train.X)
-                second, first = np.partition(votes, -2, axis=1)[:, -2:].T
-                weight = data.train.weights * (1.0 - (first - second))
-                close = PruningPath.solve(data.forest, self._problem(data, errors, weight))
-                knob = {"errors": errors, "close_votes": True}
-                within = (n for n in close.spaced(min_step) if low < close.bills[n] < high)
-                found += [(close, number, knob) for number in within]
-        for path, number, knob in sorted(found, key=lambda each: each[0].bills[each[1]]):
-            penalty = path.penalty_below(number)
-            yield {"penalty": penalty, **knob}, path.pruned(penalty)
+            path = paths[errors] = PruningPath.solve(data.forest, self._problem(data, errors))
+            for number in path.spaced(min_step):
+                found.append((path.bills[number], errors, path.penalty_below(number), None))
+            for bill, penalty, features in _within_jump(path, data, min_step):
+                found.append((bill, errors, penalty, features))
+        for _, errors, penalty, kept in sorted(found, key=lambda each: each[0]):
+            forest = paths[errors].pruned(penalty)
+            knob: Knob = {"penalty": penalty, "errors": errors}
+            if kept is not None:
+                knob["features"], forest = len(kept), keep_features(forest, kept)
+            yield knob, forest
+
+
+def _within_jump(
+    path: PruningPath, data: PruningData, min_step: float
+) -> Iterator[tuple[float, float, NDArray[np.int64]]]:
+    """Yield prunings whose bills lie in the largest jump: bill, penalty and features that are left.
+
+    The pruning above the jump gives up features one after another.
+    """
+    jump = int(np.diff(path.bills).argmax()) + 1 if len(path.bills) > 1 else 0
+    if not jump or data.forest.n_features > MAX_FEATURES:
+        return
+    penalty = path.penalty_below(jump)
+    above, prices = path.pruned(penalty), data.train.prices
+    steps = drop_features(replace(data, forest=above), min_step * float(path.bills[-1]))
+    for features in islice(steps, 1, None):  # the first gives up nothing
+        forest = keep_features(above, features)
+        bill = float(prices.bill(forest.used(data.billed.X), len(forest.roots)).mean())
+        if bill <= path.bills[jump - 1]:
+            return
+        yield bill, penalty, features
