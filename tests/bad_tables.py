@@ -286,8 +286,9 @@ def _sizes() -> Iterator[BadTable]:
     yield _case("size: one dimension", lambda: frame()["x0"].to_numpy())
     yield _case("size: three dimensions", lambda: np.zeros((N, 2, 2)))
     yield _case("size: 10 x 200", lambda: frame(10, 200))
+    yield _case("size: 100 x 2500", lambda: frame(100, 2500))
     yield _case("size: 400 x 5000", lambda: frame(400, 5000), heavy=True)
-    for n_classes, n in ((20, 200), (80, 800), (600, 1800)):
+    for n_classes, n in ((20, 200), (35, 140), (80, 800), (600, 1800)):
         yield BadTable(
             f"size: {n_classes} classes",
             lambda task, k=n_classes, n=n: (
@@ -295,7 +296,7 @@ def _sizes() -> Iterator[BadTable]:
                 if task == "classification"
                 else None
             ),
-            heavy=n_classes > 20,
+            heavy=n_classes > 35,
         )
 
 
