@@ -10,6 +10,7 @@ import pytest
 
 import thrifty
 from thrifty.checks import LawError, check_laws, laws
+from thrifty.learn.cost_tree.leaf_step import Effort
 from thrifty.learn.ladder.effort import EFFORTS, RungSettings
 from thrifty.learn.ladder.parts import BoostedTrees
 
@@ -120,6 +121,7 @@ SHORT_SEARCHES: dict[str, Any] = {
     "cost_tree.fit.MIN_PATH_SHARE": 0.02,
     "cost_tree.fit.PATH_DECREASE": 0.1,
     "cost_tree.fit.PENALTY_FACTORS": (1.0,),
+    "cost_tree.leaf_fit.TO_CONVERGENCE": Effort(20, systems=100, tolerance=1e-10),
     "edge_cloud.base.N_STARTS": 2,
     "edge_cloud.base.TRANSMIT_SHARES": (0.3, 0.6, 1.0),
     "edge_cloud.direct.PENALTIES": (0.05, 0.8, 12.8),
