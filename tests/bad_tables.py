@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import ClassifierMixin, is_classifier, is_regressor
 from sklearn.utils._param_validation import InvalidParameterError
 
 import thrifty
@@ -329,7 +329,8 @@ def _settings() -> Iterator[BadTable]:
 
 def estimators(small: bool) -> dict[str, Any]:
     """Return all estimators by name: small ones, or as they are by default."""
-    called = thrifty.GreedyMiserClassifier(**({"n_estimators": 4} if small else {}))
+    trees = {"n_estimators": 4} if small else {}
+    called = thrifty.GreedyMiserClassifier(**trees)
     given: dict[str, dict[str, Any]] = {
         "BudgetClassifier": {"learners": {"miser": called}} if small else {},
         "BudgetRegressor": {"learners": {"miser": thrifty.GreedyMiserRegressor(n_estimators=4)}}
@@ -350,7 +351,11 @@ def estimators(small: bool) -> dict[str, Any]:
         taken = inspect.signature(kind).parameters
         settings = dict(given.get(name, {}))
         if "expensive" in taken:
-            settings["expensive"] = thrifty.Call("big", fn=called, folds=2)
+            values = thrifty.GreedyMiserRegressor(**trees)
+            is_for_labels = issubclass(kind, ClassifierMixin)
+            settings["expensive"] = thrifty.Call(
+                "big", fn=called if is_for_labels else values, folds=2
+            )
             settings |= {"family": family} if small and "family" in taken else {}
         if small:
             settings |= {key: value for key, value in SMALL.items() if key in taken}
