@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import ClassifierMixin, is_classifier, is_regressor
 from sklearn.utils._param_validation import InvalidParameterError
 
 import thrifty
@@ -286,8 +286,9 @@ def _sizes() -> Iterator[BadTable]:
     yield _case("size: one dimension", lambda: frame()["x0"].to_numpy())
     yield _case("size: three dimensions", lambda: np.zeros((N, 2, 2)))
     yield _case("size: 10 x 200", lambda: frame(10, 200))
+    yield _case("size: 100 x 2500", lambda: frame(100, 2500))
     yield _case("size: 400 x 5000", lambda: frame(400, 5000), heavy=True)
-    for n_classes, n in ((20, 200), (80, 800), (600, 1800)):
+    for n_classes, n in ((20, 200), (35, 140), (80, 800), (600, 1800)):
         yield BadTable(
             f"size: {n_classes} classes",
             lambda task, k=n_classes, n=n: (
@@ -295,7 +296,7 @@ def _sizes() -> Iterator[BadTable]:
                 if task == "classification"
                 else None
             ),
-            heavy=n_classes > 20,
+            heavy=n_classes > 35,
         )
 
 
@@ -328,7 +329,8 @@ def _settings() -> Iterator[BadTable]:
 
 def estimators(small: bool) -> dict[str, Any]:
     """Return all estimators by name: small ones, or as they are by default."""
-    called = thrifty.GreedyMiserClassifier(**({"n_estimators": 4} if small else {}))
+    trees = {"n_estimators": 4} if small else {}
+    called = thrifty.GreedyMiserClassifier(**trees)
     given: dict[str, dict[str, Any]] = {
         "BudgetClassifier": {"learners": {"miser": called}} if small else {},
         "BudgetRegressor": {"learners": {"miser": thrifty.GreedyMiserRegressor(n_estimators=4)}}
@@ -349,7 +351,11 @@ def estimators(small: bool) -> dict[str, Any]:
         taken = inspect.signature(kind).parameters
         settings = dict(given.get(name, {}))
         if "expensive" in taken:
-            settings["expensive"] = thrifty.Call("big", fn=called, folds=2)
+            values = thrifty.GreedyMiserRegressor(**trees)
+            is_for_labels = issubclass(kind, ClassifierMixin)
+            settings["expensive"] = thrifty.Call(
+                "big", fn=called if is_for_labels else values, folds=2
+            )
             settings |= {"family": family} if small and "family" in taken else {}
         if small:
             settings |= {key: value for key, value in SMALL.items() if key in taken}

@@ -66,9 +66,13 @@ def test_odd_settings_are_refused_or_taken_by_every_estimator(parameter) -> None
                     check(name, table)
 
 
+# Above the numbers from which on methods do less; the benchmark has larger ones.
+LARGE = ("size: 35 classes", "size: 600 classes", "size: 100 x 2500")
+
+
 @pytest.mark.slow
 @pytest.mark.no_cover
-@pytest.mark.parametrize("table", [name for name in TABLES if name not in LIGHT])
+@pytest.mark.parametrize("table", LARGE)
 @pytest.mark.parametrize(
     "estimator", ["CostTreeClassifier", "CostTreeRegressor", "AnytimeClassifier",
                   "SubmodularTreeClassifier", "SubmodularTreeRegressor", "BudgetForestClassifier",

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +22,6 @@ SOURCE = ROOT / "src" / "thrifty"
 FILES = sorted(SOURCE.rglob("*.py"))
 MODULES = [path for path in FILES if path.name not in ("__init__.py", "__main__.py")]
 PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
-FOLDERS = sorted({path.parent for path in FILES})
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 HEAVY = {"lightgbm", "matplotlib", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
@@ -51,8 +51,19 @@ def name_of(path: Path) -> str:
 
 
 @cache
+def text_of(path: Path) -> str:
+    return path.read_text()
+
+
+@cache
 def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(), filename=str(path))
+    return ast.parse(text_of(path), filename=str(path))
+
+
+def found_in(paths: list[Path], words: re.Pattern[str]) -> dict[str, str]:
+    """Return the first match in each file that has one."""
+    found = {name_of(path): words.search(text_of(path)) for path in paths}
+    return {name: match.group() for name, match in found.items() if match}
 
 
 def imports_of(tree: ast.Module) -> set[str]:
@@ -169,66 +180,64 @@ def test_nothing_is_compiled_when_a_program_runs() -> None:
     assert [name_of(path) for path in FILES if imports_of(tree_of(path)) & COMPILERS] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_file_declares_what_it_exports(path: Path) -> None:
-    tree = tree_of(path)
-    public = {
-        node.name
-        for node in tree.body
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
-    }
-    if public and path.name != "__main__.py":
-        assert declared(tree), f"{name_of(path)} defines {sorted(public)} and has no __all__"
+def test_a_file_declares_what_it_exports() -> None:
+    undeclared = {}
+    for path in FILES:
+        tree = tree_of(path)
+        public = [
+            node.name
+            for node in tree.body
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+        ]
+        if public and path.name != "__main__.py" and not declared(tree):
+            undeclared[name_of(path)] = public
+    assert undeclared == {}
 
 
 # --- layout ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_has_a_test_module_at_the_mirrored_path(path: Path) -> None:
-    mirrored = ROOT / "tests" / path.relative_to(SOURCE).with_name(f"test_{path.name}")
-    assert mirrored.exists(), f"{mirrored.relative_to(ROOT)} does not exist"
+def test_a_module_has_a_test_module_at_the_mirrored_path() -> None:
+    mirrored = [path.relative_to(SOURCE).with_name(f"test_{path.name}") for path in MODULES]
+    assert [str(path) for path in mirrored if not (ROOT / "tests" / path).exists()] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_file_is_not_too_long(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= MAX_LINES
+def test_a_file_is_not_too_long() -> None:
+    lengths = {name_of(path): len(text_of(path).splitlines()) for path in FILES}
+    assert {name: length for name, length in lengths.items() if length > MAX_LINES} == {}
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
-def test_a_folder_does_not_hold_too_many_modules(folder: Path) -> None:
-    assert len([path for path in MODULES if path.parent == folder]) <= MAX_MODULES
+def test_a_folder_does_not_hold_too_many_modules() -> None:
+    counts = Counter(name_of(path.parent) for path in MODULES)
+    assert {name: count for name, count in counts.items() if count > MAX_MODULES} == {}
 
 
 # --- words -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_works_are_cited_by_author_and_year(path: Path) -> None:
-    assert not NUMBERED_CITATION.search(path.read_text())
+def test_works_are_cited_by_author_and_year() -> None:
+    assert found_in(FILES, NUMBERED_CITATION) == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_no_replaced_word_comes_back(path: Path) -> None:
-    found = REPLACED_WORD.search(path.read_text())
-    assert not found, f"{name_of(path)}: {found.group()!r}" if found else ""
+def test_no_replaced_word_comes_back() -> None:
+    assert found_in(FILES, REPLACED_WORD) == {}
 
 
 # --- what must not occur -----------------------------------------------------
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_nothing_is_unpickled(path: Path) -> None:
-    assert not imports_of(tree_of(path)) & PICKLES
-    assert not PICKLE_CALLS.search(path.read_text())
+def test_nothing_is_unpickled() -> None:
+    assert [name_of(path) for path in FILES if imports_of(tree_of(path)) & PICKLES] == []
+    assert found_in(FILES, PICKLE_CALLS) == {}
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in FILES if not path.is_relative_to(SOURCE / "cli")], ids=name_of
-)
-def test_only_the_command_line_prints(path: Path) -> None:
-    calls = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
-    assert "print" not in {ast.unparse(call.func) for call in calls}
+def test_only_the_command_line_prints() -> None:
+    printing = set()
+    for path in FILES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
+                printing.add(path)
+    assert [name_of(path) for path in printing if not path.is_relative_to(SOURCE / "cli")] == []
 
 
 def test_every_dependency_is_pinned_by_plain_lines() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import thrifty
 from thrifty.checks import LawError, check_laws, laws
+from thrifty.learn.cost_tree.leaf_step import Effort
 from thrifty.learn.ladder.effort import EFFORTS, RungSettings
 from thrifty.learn.ladder.parts import BoostedTrees
 
@@ -39,7 +40,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "CostCascadeClassifier": [{"n_stages": 2, "max_sweeps": 1, "penalty": 0.003}],
     "CostTreeClassifier": [
         {"max_depth": 1, "max_sweeps": 1},
-        {"max_depth": 1, "max_sweeps": 1, "penalty": 0.002, "base": "boosted", "loss": "squared"},
+        {"max_depth": 1, "max_sweeps": 1, "penalty": 0.001, "base": "boosted", "loss": "squared"},
     ],
     "CostTreeRanker": [{"max_depth": 1, "max_sweeps": 1, "penalty": 0.003}],
     "CostTreeRegressor": [{"max_depth": 1, "max_sweeps": 1, "penalty": 0.003}],
@@ -100,7 +101,7 @@ EXPECTED_FAILED: dict[str, dict[str, str]] = {
     },
 }
 
-# Laws that take more than about five seconds.
+# Laws that take longest.
 SLOW_LAWS: dict[str, tuple[str, ...]] = {
     "AnytimeClassifier": ("sklearn",),
     "BudgetClassifier": ("sklearn", "threads"),
@@ -114,9 +115,31 @@ SLOW_LAWS: dict[str, tuple[str, ...]] = {
 MEASURED = {f"{law}-{case}" for law in ("walks", "path", "files") for case in ("numbers", "pandas")}
 
 
+# Constants of `thrifty.learn` that say how long methods search.
+SHORT_SEARCHES: dict[str, Any] = {
+    "anytime.training.HALVINGS": 6,
+    "cost_tree.fit.MIN_PATH_SHARE": 0.02,
+    "cost_tree.fit.PATH_DECREASE": 0.1,
+    "cost_tree.fit.PENALTY_FACTORS": (1.0,),
+    "cost_tree.leaf_fit.TO_CONVERGENCE": Effort(20, systems=100, tolerance=1e-10),
+    "edge_cloud.base.N_STARTS": 2,
+    "edge_cloud.base.TRANSMIT_SHARES": (0.3, 0.6, 1.0),
+    "edge_cloud.direct.PENALTIES": (0.05, 0.8, 12.8),
+    "edge_cloud.relaxation.FIRST_ROUNDS": 2,
+    "edge_cloud.relaxation.HALVINGS": 6,
+    "edge_cloud.relaxation.LATER_ROUNDS": 1,
+    "gates.base.PENALTY_FACTORS": (1.0, 0.1, 0.0),
+    "gates.base.TRAINED_SHARES": (0.0, 0.25),
+    "gates.leaves.RIDGES": (30.0, 300.0),
+    "gates.linear.MAX_PROXIMAL_STEPS": 60,
+}
+
+
 @pytest.fixture(autouse=True)
-def small_ladders(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let ladders do a tenth of their work; no law depends on how much they do."""
+def short_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let methods do a small part of their work; no law depends on how much they do."""
+    for name, value in SHORT_SEARCHES.items():
+        monkeypatch.setattr(f"thrifty.learn.{name}", value)
     few_trees = BoostedTrees(8, learning_rate=0.3, max_leaves=7, min_samples_leaf=5, max_depth=3)
     monkeypatch.setattr(BoostedTrees, "suited_to", lambda rows, is_top=True: few_trees)
     monkeypatch.setitem(EFFORTS, "balanced", RungSettings(4, n_trees=6, n_top_trees=9, repeats=1))

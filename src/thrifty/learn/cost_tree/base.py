@@ -241,8 +241,11 @@ class CostLinear(PricedEstimator):
         )
         initial_trees = self._initial_trees()
         if len(targets) > MANY_CLASSES:
-            # The largest are pruned to smaller ones; those in between save little.
-            initial_trees = [initial_trees[k] for k in sorted({0, len(initial_trees) - 1})]
+            # Each size is twice that of the one before. A class should have two rows for each leaf;
+            # the largest trees are pruned, so that those of medium size add little.
+            doublings = max(1, int(np.log2(len(train) / (2 * len(targets)))))
+            largest = min(doublings, len(initial_trees) - 1)
+            initial_trees = [initial_trees[k] for k in sorted({0, largest})]
         for target in targets:
             inputs: Inputs | None = columns
             if inputs is None:

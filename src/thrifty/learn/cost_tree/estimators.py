@@ -83,8 +83,9 @@ class CostTreeClassifier(CostLinearClassifier):
         validation set, and it is 0.01 without one.
     max_sweeps : int
         Maximum number of sweeps over the nodes; at 0 the tree is only initialized. More than 30
-        classes, which have a tree each, share the sweeps of 30 trees, and try the smallest and the
-        largest size only; a warning says how many sweeps each has.
+        classes, which have a tree each, share the sweeps of 30 trees, and a warning says how many
+        each has. Instead of every depth, they try 0 and the largest with at most one leaf for two
+        rows of a class.
     criterion : {"loss", "ndcg@5", "precision@5"}
         What trees are judged by on the validation set; the number may be another. The last two need
         two classes, and ``validation=(Xv, yv, qidv)``.
@@ -248,8 +249,8 @@ class CostCascadeClassifier(CostLinearClassifier):
         validation set, and it is 0.01 without one.
     max_sweeps : int
         Maximum number of sweeps over the stages. More than 30 classes, which have a cascade each,
-        share the sweeps of 30, and try the shortest and the longest only; a warning says how many
-        sweeps each has.
+        share the sweeps of 30, and a warning says how many each has. They try a single stage and
+        the longest cascade with at most one stage for two rows of a class.
     criterion : {"loss", "ndcg@5", "precision@5"}
         What cascades are judged by on the validation set; the number may be another. The last two
         need two classes, and ``validation=(Xv, yv, qidv)``.

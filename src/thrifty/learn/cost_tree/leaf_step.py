@@ -76,17 +76,21 @@ class LeafProblem:
         on = self.objective
         losses = on.loss.value(on.Z @ beta + bias, on.y)
         loss = float(self.loss_weight @ losses) + 0.5 * on.loss.bias_ridge * bias**2
-        squares = self.path_squares + on.terms.input_sums @ np.square(beta)
-        norm = on.shrinkage * float(smooth_root(np.square(beta)).sum())
+        squares = np.square(beta)
+        norm = on.shrinkage * float(smooth_root(squares).sum())
         norm += 0.5 * self.ridge * float(beta @ beta)
-        return loss + (norm + self.share * float(smooth_root(squares) @ on.weighted_prices))
+        if on.penalty == 0 or not len(on.terms.prices):
+            return loss + norm
+        on_path = self.path_squares + on.terms.input_sums @ squares
+        return loss + (norm + self.share * float(smooth_root(on_path) @ on.weighted_prices))
 
     def penalty_curvature(self, beta: Floats) -> Floats:
         """Return the diagonal of Gamma in eq. 3.17: second derivatives of norm and cost, (q,)."""
-        on = self.objective
-        squares = self.path_squares + on.terms.input_sums @ np.square(beta)
-        roots = np.sqrt(squares + ROOT_SMOOTHING**2)
-        norm = on.shrinkage / np.sqrt(np.square(beta) + ROOT_SMOOTHING**2)
+        on, squares = self.objective, np.square(beta)
+        norm = on.shrinkage / np.sqrt(squares + ROOT_SMOOTHING**2)
+        if on.penalty == 0 or not len(on.terms.prices):
+            return np.asarray(norm + self.ridge)
+        roots = np.sqrt(self.path_squares + on.terms.input_sums @ squares + ROOT_SMOOTHING**2)
         cost = on.terms.term_sums @ (on.weighted_prices / roots)
         return np.asarray(norm + self.share * cost + self.ridge)
 
