@@ -118,3 +118,23 @@ def test_an_infinite_probability_counts_as_none():
     response = {"probabilities": [[float("inf"), 0.0], [0.25, 0.75]]}
     found = read_outputs(response, 2, np.array(["a", "b"]))
     assert np.isnan(found[0, 0]) and found[1].tolist() == [0.25, 0.75]
+
+
+def test_values_come_as_a_list_or_under_their_name() -> None:
+    for output in ([3, 4.5], np.array([[3.0], [4.5]]), {"values": [3, 4.5]}):
+        np.testing.assert_array_equal(read_outputs(output, 2, None), [[3.0], [4.5]])
+    assert np.isnan(read_outputs([np.inf, np.nan], 2, None)).all()
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ({"labels": [1, 2]}, r"no values among \['labels'\]; .*\"values\""),
+        ([1.0], r"shape \(1,\) for 2 rows"),
+        ([[1.0, 2.0], [3.0, 4.0]], r"shape \(2, 2\) for 2 rows"),
+        (["low", "high"], r"\['low', 'high'\] are not numbers"),
+    ],
+)
+def test_outputs_that_are_no_values_are_refused(output, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_outputs(output, 2, None)

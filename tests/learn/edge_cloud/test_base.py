@@ -8,7 +8,7 @@ import pytest
 from thrifty import EdgeCloudClassifier, EdgeCloudRegressor
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.edge_cloud.devices import DeviceTable
-from thrifty.learn.edge_cloud.direct import penalty_path
+from thrifty.learn.edge_cloud.direct import penalty_path, promising_starts
 
 
 def noisy_table(n=200):
@@ -44,7 +44,9 @@ def test_relu_gates_of_planted_models_are_found(planted) -> None:
         rows, _, y = planted("relu", seed, n=300)
         model = EdgeCloudRegressor(random_state=seed)
         table = DeviceTable([], None, rows, (y - y.mean()) / y.std(), 1.0, np.zeros(1), 1.0)
-        first = next(penalty_path(rows, table.loss(), "relu", 1e-6, model._draw_starts(table), 100))
+        arguments = (rows, table.loss(), "relu", 1e-6)
+        *_, best = promising_starts(*arguments, model._draw_starts(table), 100)
+        first = next(penalty_path(*arguments, best, 100))
         gates = np.maximum(first.gate_values(rows), 0.0)
         found += np.mean(table.loss()(first.outputs(rows, gates))[0]) < 5e-4
     assert found >= 10

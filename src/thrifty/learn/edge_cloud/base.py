@@ -15,7 +15,7 @@ from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS, PricedEstimator, share_rounds
 from thrifty.learn.edge_cloud.devices import DeviceTable
-from thrifty.learn.edge_cloud.direct import penalty_path
+from thrifty.learn.edge_cloud.direct import penalty_path, promising_starts
 from thrifty.learn.edge_cloud.gated_sum import GatedSum
 from thrifty.learn.edge_cloud.hard_gates import (
     GateSplit,
@@ -166,8 +166,13 @@ class EdgeCloudEstimator(PricedEstimator):
         """Return the activations to try, and candidates for each of decreasing limits."""
         (rows, loss), ridge = split.training, split.ridge
         if self.gates in ("relu", "sigmoid"):
-            path = penalty_path(rows, loss, self.gates, ridge, starts, max_steps)
-            return ("step", self.gates), repeat(list(path), len(limits))
+            arguments = (rows, loss, self.gates, ridge)
+            candidates = [
+                model
+                for start in promising_starts(*arguments, starts, max_steps)
+                for model in penalty_path(*arguments, start, max_steps)
+            ]
+            return ("step", self.gates), repeat(candidates, len(limits))
         find = relaxation_path if self.gates == "relaxed" else projection_path
         models = find(rows, loss, limits, ridge, starts[0], max_steps)
         return ("step", "sigmoid"), ([model] for model in models)

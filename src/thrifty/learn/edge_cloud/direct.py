@@ -17,11 +17,11 @@ from thrifty.learn.edge_cloud.lbfgs import minimize_lbfgs
 from thrifty.learn.edge_cloud.losses import Loss
 from thrifty.model.links import ACTIVATIONS, sigmoid
 
-__all__ = ["direct_objective", "penalty_path"]
+__all__ = ["direct_objective", "penalty_path", "promising_starts"]
 
 Floats = NDArray[np.float64]
-# Up to one at which hardly a gate is open.
-PENALTIES = tuple(0.0125 * 2.0**k for k in range(13))
+# From no penalty to one at which hardly a gate is open.
+PENALTIES = (0.0, *(0.0125 * 2.0**k for k in range(13)))
 # The first solution starts from noise, so it gets more steps than those that follow.
 FIRST_STEPS_FACTOR = 2
 # Starts are compared after this part of the steps.
@@ -32,30 +32,36 @@ DERIVATIVES: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def penalty_path(
+def promising_starts(
     rows: DeviceRows,
     loss: Loss,
     activation: str,
     ridge: float,
     starts: Sequence[GatedSum],
     max_steps: int,
-) -> Iterator[GatedSum]:
-    """Yield solutions for increasing penalties, each started from the one before.
+) -> list[GatedSum]:
+    """Return where to go on from: the first start and the best one, both solved briefly.
 
-    The problem has local minima, ReLU gates more than others: without a penalty it is solved
-    briefly from every start, and the best one goes on.
+    The problem has local minima, ReLU gates more than others. Without a penalty it is solved from
+    every start. The smallest loss there promises little about gates that are mostly closed, so the
+    first start, with its open gates, always goes on.
     """
-    model = starts[0]
-    objective = direct_objective(rows, loss, activation, 0.0, ridge, model)
+    objective = direct_objective(rows, loss, activation, 0.0, ridge, starts[0])
     trial_steps = max(1, max_steps // TRIAL_DIVISOR)
     trials = [minimize_lbfgs(objective, start.flat, trial_steps) for start in starts]
-    best, _ = min(trials, key=lambda trial: trial[1])
-    best, _ = minimize_lbfgs(objective, best, FIRST_STEPS_FACTOR * max_steps)
-    model = GatedSum.unpack(best, model)
-    yield model
+    best = min(range(len(trials)), key=lambda number: trials[number][1])
+    return [GatedSum.unpack(trials[number][0], starts[0]) for number in sorted({0, best})]
+
+
+def penalty_path(
+    rows: DeviceRows, loss: Loss, activation: str, ridge: float, start: GatedSum, max_steps: int
+) -> Iterator[GatedSum]:
+    """Yield solutions for increasing penalties, each started from the one before."""
+    model = start
     for penalty in PENALTIES:
         objective = direct_objective(rows, loss, activation, penalty, ridge, model)
-        model = GatedSum.unpack(minimize_lbfgs(objective, model.flat, max_steps)[0], model)
+        steps = max_steps if penalty else FIRST_STEPS_FACTOR * max_steps
+        model = GatedSum.unpack(minimize_lbfgs(objective, model.flat, steps)[0], model)
         yield model
 
 
