@@ -3,12 +3,6 @@
 `pruning.py` measures the ratios, `pruning.py growth` how time and memory grow, and
 `pruning.py large` one large problem. Only the comparison with the max-flow solver needs ortools;
 without it, its row is left out.
-
-`pruning.py accuracy` compares the methods of Nan 2018, ch. 4, on Covertype (its largest class
-against the rest): 40 full trees by entropy, 36,603 training, 15,688 validation and 58,101 test
-rows, unit prices. At each share of the price of all features, the point is the best on the
-validation set among those within it, and its accuracy is that on the test set. The largest gap is
-that between the bills of neighboring points below the last one, as a share of the same price.
 """
 
 from __future__ import annotations
@@ -28,15 +22,9 @@ import numpy as np
 from _harness import report, take_turns
 from sklearn.ensemble import RandomForestClassifier
 
-from thrifty import Prices, PrunedForestClassifier
-from thrifty.data import load
+from thrifty import Prices
 from thrifty.kernels.closure.path import all_closures
 from thrifty.learn.adopt import adopt_forest
-from thrifty.learn.baselines import (
-    CostComplexityClassifier,
-    EarlyStoppingClassifier,
-    GreedyPruneClassifier,
-)
 from thrifty.learn.pruning.closure_problem import ClosureProblem, node_gains
 from thrifty.learn.pruning.primal_dual import solve_dual
 
@@ -192,54 +180,6 @@ def measure(rows, features, trees, tried):
     )  # fmt: skip
 
 
-SHARES = (0.1, 0.18, 0.25, 0.35)
-
-
-def accuracy(draws=(80,)):
-    """Compare BudgetPrune with the other prunings, on random draws of the rows."""
-    table = load("covertype")
-    y = (np.asarray(table.y) == np.bincount(table.y).argmax()).astype(int)
-    X, found = table.X.to_numpy(np.float32), {}
-    for seed in draws:
-        order = np.random.default_rng(seed).permutation(len(y))
-        train, validation, test = (
-            (X[rows], y[rows]) for rows in np.split(order[:110_392], [36_603, 52_291])
-        )
-        forest = RandomForestClassifier(
-            40, criterion="entropy", max_features=None, n_jobs=1, random_state=seed
-        ).fit(*train)
-        for pruner in (
-            PrunedForestClassifier, CostComplexityClassifier, EarlyStoppingClassifier,
-            GreedyPruneClassifier,
-        ):  # fmt: skip
-            points = list(pruner(forest).path(*train, validation=validation))
-            if pruner is PrunedForestClassifier:
-                for errors in ("training", "out_of_bag"):
-                    own = [p for p in points if p.knob.get("errors", errors) == errors]
-                    note(found, f"BudgetPrune, errors: {errors}", own, test)
-            name = "BudgetPrune" if pruner is PrunedForestClassifier else pruner.__name__
-            note(found, name, points, test)
-    rows = [
-        (name, *(f"{figure:.3f}" for figure in np.mean(figures, axis=0)))
-        for name, figures in found.items()
-    ]
-    header = ("method", *(f"{100 * share:.0f} %" for share in SHARES), "largest gap")
-    report("pruning_accuracy", header, rows)
-
-
-def note(found, name, points, test):
-    """Add the test accuracy of a path at each share, and its largest gap."""
-    price = points[0].model.prices.full
-    chosen = [
-        max((p for p in points if p.bill <= share * price), key=lambda p: p.quality)
-        for share in SHARES
-    ]
-    accuracies = [float(np.mean(p.model.predict(test[0]) == test[1])) for p in chosen]
-    gap = np.diff([p.bill for p in points]).max() / price
-    print(name, accuracies, gap, flush=True)
-    found.setdefault(name, []).append([*accuracies, gap])
-
-
 HEADER = (
     "rows", "features", "trees", "splits", "pay nodes", "arcs", "breakpoints", "cut, CPU s",
     "path, CPU s", "peak GB",
@@ -268,7 +208,5 @@ if __name__ == "__main__":
             growth()
         case ["large"]:
             large()
-        case ["accuracy"]:
-            accuracy()
         case _:
             compare()

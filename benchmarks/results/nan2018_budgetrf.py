@@ -173,8 +173,9 @@ def table_3_1(result) -> None:
         ------------------------------------
 
         The mean share of the features that a test row reads, in percent, and the test error.
-        Covertype is its largest class against the rest. The default of BudgetRF here draws 40 %
-        of the features at a split; that of the thesis searches 20 to 80 random cuts of each.
+        Covertype is its largest class against the rest. What failed first: random cuts of all
+        features, as in the thesis, have an error of 0.122 with 40 trees here, and exact cuts of
+        all features 0.123. Exact cuts of 40 % of the features, drawn at each split, do better.
         """
     )
     runs = result.runs(by_trees, SEEDS, data=list(PUBLISHED), method=FORESTS)
@@ -203,7 +204,7 @@ def table_3_1(result) -> None:
 
 
 def figure_3_3(result) -> None:
-    """Add fig. 3.3: BudgetRF beside GreedyMiser and ASTC."""
+    """Add fig. 3.3: other methods."""
     result.text(
         """
         Beside other methods (fig. 3.3)
