@@ -1,11 +1,9 @@
-"""Gates in front of expensive models: Letters by mean bill, Synthetic-2, and speed.
+"""Gates in front of expensive models: Letters by mean bill, and speed.
 
 Letters (Nan 2018, figure 5.5): A-M against N-Z, 12000/4000/4000 rows, unit prices. The expensive
 models are an RBF SVM, tuned on the validation set, and a forest of 500 trees. The operating point
 is the best on the validation set among those that save as much as published, and it is reported on
 the test set.
-
-Synthetic-2 (Nan 2018, A.2.2): ADAPT-LIN at its default settings, for ten draws of the data.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
 
 from thrifty import BoostedFamily, Call, GatedClassifier, GreedyMiserClassifier, LinearFamily
-from thrifty.data import four_clusters, load, synthetic_1
+from thrifty.data import load, synthetic_1
 
 FOLDS = 3
 # The published saving, and a seed of the split that no hyperparameter was tried on.
@@ -67,22 +65,6 @@ def letters():
             name, f"{alone:.4f}", f"{full:.2f}", f"{accuracy:.4f}", f"{bill:.2f}",
             f"{100 * (1.0 - bill / full):.0f} %", f"{100 * (alone - accuracy):.2f} %",
         )  # fmt: skip
-
-
-def synthetic_2():
-    """Yield accuracy and bill of ADAPT-LIN on draws of Synthetic-2, and how often each occurs."""
-    found = {}
-    for seed in range(100, 110):
-        clusters = four_clusters(random_state=seed)
-        svm = SVC(gamma=1.0, C=10.0)
-        gated = GatedClassifier(
-            svm, share=4 / 7, penalty=0.03, family="linear", random_state=seed
-        ).fit(clusters.X, clusters.y)
-        figures = gated.score(clusters.X, clusters.y), gated.bill(clusters.X).mean()
-        key = tuple(f"{figure:.3f}" for figure in figures)
-        found[key] = found.get(key, 0) + 1
-    for key, count in found.items():
-        yield *key, f"{count} of 10"
 
 
 def speed():
@@ -157,16 +139,14 @@ def picture():
 
 
 def main():
-    """Run all benchmarks, or those named: letters, synthetic_2, speed, picture."""
-    chosen = sys.argv[1:] or ["letters", "synthetic_2", "speed", "picture"]
+    """Run all benchmarks, or those named: letters, speed, picture."""
+    chosen = sys.argv[1:] or ["letters", "speed", "picture"]
     if "picture" in chosen:
         picture()
     if "letters" in chosen:
         header = ("expensive model", "its accuracy", "its bill", "gated accuracy", "gated bill",
                   "saved", "lost")  # fmt: skip
         report("gates_letters", header, list(letters()))
-    if "synthetic_2" in chosen:
-        report("gates_synthetic_2", ("accuracy", "mean bill", "draws"), list(synthetic_2()))
     if "speed" in chosen:
         header = ("45,000 x 50, 100 + 100 trees", "rounds until convergence (of 10)",
                   "CPU time / plain fit of 200 trees", "goal")  # fmt: skip
