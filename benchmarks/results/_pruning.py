@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from _descriptors import split as split_scenes
 from _ranking import precision_points
 from _ranking import split as split_queries
 from _result import accuracy_points, thinned
+from _scenes import split as split_scenes
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import LinearSVC
 

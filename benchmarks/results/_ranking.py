@@ -34,6 +34,7 @@ __all__ = [
     "RANKING",
     "TREES",
     "Queries",
+    "precision_points",
     "ranking",
     "split",
 ]

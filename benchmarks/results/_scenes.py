@@ -1,9 +1,11 @@
-"""The six descriptors of Multiple Features, which stand in for Scene-15 in Xu 2014.
+"""The six descriptors of Multiple Features, which stand in for Scene-15.
 
 A descriptor has the price of the number of its features, and is paid once.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -19,8 +21,8 @@ CHANCE = 0.1  # of ten classes, where a method has no point within the budget
 AFR = {"n_estimators": 10, "dimensions": 10, "max_depth": 3, "min_samples_leaf": 5}
 
 
-def scenes(method: str, seed: int) -> list[dict[str, float]]:
-    """Return the points of a method on Multiple Features: accuracy and bill."""
+def split(seed: int) -> tuple[Prices, list[tuple[Any, Any]]]:
+    """Return prices, and 1,000 training, 300 validation and 700 test rows."""
     table = load("mfeat")
     groups = table.prices.groups
     prices = Prices(
@@ -28,11 +30,17 @@ def scenes(method: str, seed: int) -> list[dict[str, float]]:
         groups=groups,
         shared={name: float(len(members)) for name, members in groups.items()},
     )
-    full = prices.bind(list(table.X.columns)).full
     X, X_test, y, y_test = train_test_split(
         table.X, table.y, test_size=700, stratify=table.y, random_state=seed
     )
     X, X_val, y, y_val = train_test_split(X, y, test_size=300, stratify=y, random_state=seed)
+    return prices, [(X, y), (X_val, y_val), (X_test, y_test)]
+
+
+def scenes(method: str, seed: int) -> list[dict[str, float]]:
+    """Return the points of a method on Multiple Features: accuracy and bill."""
+    prices, ((X, y), (X_val, y_val), (X_test, y_test)) = split(seed)
+    full = prices.bind(list(X.columns)).full
     if method == "SVM on all features":
         svm = make_pipeline(StandardScaler(), SVC(C=10.0)).fit(X, y)
         quality = {"validation": svm.score(X_val, y_val), "test": svm.score(X_test, y_test)}
