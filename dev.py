@@ -224,7 +224,8 @@ def docs(arguments):
         prepare("docs")
         return run_all({"links": LINKS})
     refuse(arguments)
-    prepare("docs")
+    # The pages of the server and of the examples import what the tests need.
+    prepare("test", "docs")
     return run_all({"docs": DOCS})
 
 

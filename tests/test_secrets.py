@@ -120,7 +120,7 @@ def test_a_server_that_refuses_is_reported_without_them(urls) -> None:
     with pytest.raises(OSError, match="403") as refused:
         Endpoint(bad).predict(["a", "b"], [[1.0, 2.0]])
     with pytest.raises(SourceError, match="403") as failed:
-        call.predict_proba(X, np.array(["no", "yes"]))
+        call.predict_scores(X, np.array(["no", "yes"]))
     with pytest.raises(SourceError) as untrained:
         gate(bad).fit(X, Y)
     assert_hidden(*(texts_of(caught.value) for caught in (refused, failed, untrained)))
