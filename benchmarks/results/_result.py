@@ -47,6 +47,8 @@ be compared then, the figures cannot.
 What held, what did not, and why
 --------------------------------
 
+Of {claims} claims, {held} held. Those that did not come first.
+
 .. csv-table::
    :file: claims.csv
    :header-rows: 1
@@ -274,7 +276,9 @@ def write_index() -> None:
         for c in sorted(claims, key=lambda claim: claim["held"])
     ]
     _write_csv(PAGES / "claims.csv", header, rows)
-    (PAGES / "index.rst").write_text(INDEX + "".join(f"   {name}\n" for name in records))
+    held = sum(claim["held"] for claim in claims)
+    listed = "".join(f"   {name}\n" for name in records)
+    (PAGES / "index.rst").write_text(INDEX.format(claims=len(claims), held=held) + listed)
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
