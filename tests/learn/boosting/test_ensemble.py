@@ -51,6 +51,16 @@ def test_the_frozen_forest_sends_training_rows_where_the_growing_trees_sent_them
         np.testing.assert_array_equal(forest.raw(X).T, boosting.raw)
 
 
+def test_each_class_has_gains_of_its_own():
+    X, y, categorical = draw()
+    loss = LogLoss(np.digitize(y, [-0.5, 0.5]), None, 3)
+    boosting, _ = boosting_of(X, loss, categorical, "model", penalty=0.0)
+    targets = loss.derivatives(boosting.raw)[0]
+    alone = [boosting.grower.gains(target).tolist() for target in targets]
+    assert [gains.tolist() for gains in boosting.gains()] == alone
+    assert len({max(gains) for gains in alone}) == 3
+
+
 def test_each_example_has_paid_for_exactly_what_it_uses():
     X, y, categorical = draw()
     boosting, bought = boosting_of(X, SquaredLoss(y, None), categorical, "example", penalty=0.003)

@@ -152,7 +152,7 @@ class ClusterGrower(TreeHead):
     def gains(self, output: int) -> NDArray[np.float64]:
         """Return the gain of the best split of all rows on each feature, (d,); buy nothing."""
         self._start(output, np.arange(self.binned.n_features))
-        return np.asarray(self._room.gain[0])
+        return np.array(self._room.gain[0])
 
     def values(self, output: int, damping: float) -> NDArray[np.float64]:
         """Return the Newton step of every node of the last tree."""

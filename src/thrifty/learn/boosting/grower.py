@@ -125,7 +125,7 @@ class Grower(TreeHead):
         """
         growth, features = self._start(target, np.arange(self.binned.n_features))
         run(partial(expand, growth, -1), _feature_blocks(features))
-        return np.asarray(self._room.gain[0])
+        return np.array(self._room.gain[0])  # a copy: other outputs overwrite it
 
     def values(
         self, gradient: NDArray[np.float64], hessian: NDArray[np.float64] | None, damping: float
