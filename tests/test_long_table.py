@@ -8,6 +8,7 @@ from pathlib import Path
 import dask
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from thrifty import DataError, GreedyMiserClassifier, Table
@@ -93,7 +94,8 @@ def test_csv_files_whose_columns_differ_are_named(folder) -> None:
 def test_a_file_without_rows_adds_none(tmp_path, kind, dask_client) -> None:
     for name, rows in (("a", FRAME[:0]), ("b", FRAME[:3]), ("c", FRAME[:0]), ("d", FRAME[3:])):
         if kind == "parquet":
-            rows.to_parquet(tmp_path / f"{name}.parquet")
+            # Without it, pandas 2 would write that no type is known.
+            rows.to_parquet(tmp_path / f"{name}.parquet", schema=pa.Schema.from_pandas(FRAME))
         else:
             rows.to_csv(tmp_path / f"{name}.csv", index=False)
     table = getattr(Table, kind)(tmp_path, "ill")
