@@ -216,7 +216,7 @@ class Result:
     def claim(self, text: str, published: str, ours: str, held: bool, why: str = "") -> None:
         """Add a claim of the paper, and whether it held here; if not, why."""
         claim = {"paper": self.paper, "claim": text, "published": published, "here": ours}
-        self._claims.append({**claim, "held": bool(held), "why": why})
+        self._claims.append({**claim, "held": bool(held), "why": "" if held else why})
 
     def settings(self, **settings: object) -> None:
         """Name the settings on the page: seeds, sizes, hyperparameters."""

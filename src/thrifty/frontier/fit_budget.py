@@ -290,14 +290,8 @@ def fit_budget(
     >>> found.baselines[1].name, found.baselines[1].bill
     ('plain forest on all features', 51.0)
     """
-    if isinstance(X, Table):
-        if any(given is not None for given in (y, qid, groups, sample_weight)):
-            raise DataError(
-                "table: target and weights are columns of the files, and groups need rows in "
-                "memory; pass none of them"
-            )
-        X = draw_training_set(X, task, settings.get("prices"), random_state)
-    whole = _read(task, X, y, qid, groups, settings.get("prices"), sample_weight, costs)
+    prices = settings.get("prices")
+    whole = _read(task, X, y, qid, groups, prices, sample_weight, costs, random_state)
     estimator: Any = ESTIMATORS[whole.task](random_state=random_state, **settings)
     sets = parts = split_table(whole, share, random_state)
     if not estimator.has_several_budgets:
@@ -413,11 +407,19 @@ def _read(
     prices: Any,
     sample_weight: Any,
     costs: Any,
+    random_state: int,
 ) -> TrainingSet:
     """Read the whole table, so that errors name the rows as the user knows them.
 
-    A table that was read before keeps its task.
+    Of a table in files, rows are drawn. A table that was read before keeps its task.
     """
+    if isinstance(X, Table):
+        if any(given is not None for given in (y, qid, groups, sample_weight)):
+            raise DataError(
+                "table: target and weights are columns of the files, and groups need rows in "
+                "memory; pass none of them"
+            )
+        X = draw_training_set(X, task, prices, random_state)
     if isinstance(X, TrainingSet):
         whole = X.with_costs(costs)
         if groups is None:
