@@ -53,7 +53,7 @@ FAMILIES = {
 TREES = {"n_estimators": 300, "max_depth": 4, "learning_rate": 0.1, "min_samples_leaf": 20}
 PREFIXES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300)
 CASCADE = {"n_estimators": 150, "max_depth": 4, "learning_rate": 0.1, "min_samples_leaf": 20}
-COST_TREE = {"n_estimators": 100, "max_sweeps": 4}
+COST_TREE = {"n_estimators": 200, "max_sweeps": 4}
 # Trees of linear models and their roots alone, on boosted trees, as in the thesis, and on columns.
 LINEAR = {
     "CSTC": {"max_depth": 2, "base": "boosted", **COST_TREE},

@@ -17,6 +17,7 @@ from thrifty.learn.cost_tree.inputs import (
 )
 from thrifty.learn.cost_tree.soft_tree import TreeShape
 from thrifty.learn.dataset import TrainingSet
+from thrifty.learn.losses import SquaredLoss
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def train():
 
 @pytest.fixture
 def base_trees(train):
-    return grow_base_trees(train, train.y - train.y.mean(), 20, random_state=0)
+    return grow_base_trees(train, SquaredLoss(train.y, None), 20, random_state=0)
 
 
 def test_columns_are_standardized(train) -> None:
@@ -43,6 +44,22 @@ def test_base_trees_read_cheap_features_first(base_trees) -> None:
     assert reads.shape == (5, len(base_trees.roots))
     first_use = [np.argmax(row) if row.any() else np.inf for row in reads]
     assert first_use[0] < first_use[1] < np.inf
+
+
+def test_base_trees_buy_a_few_features_at_a_time() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 8))
+    train = TrainingSet.read("regression", X, X @ np.arange(1.0, 9.0), Prices([1.0] * 8))
+    trees = grow_base_trees(train, SquaredLoss(train.y, None), 40, random_state=0)
+    bought = np.maximum.accumulate(features_read(trees), axis=1).sum(axis=0)
+    assert bought[-1] == 8
+    assert len(set(bought.tolist())) >= 6
+
+
+@pytest.mark.parametrize("trees", [1, 3, 25])
+def test_there_are_as_many_base_trees_as_asked_for(train, trees) -> None:
+    grown = grow_base_trees(train, SquaredLoss(train.y, None), trees, random_state=0)
+    assert len(grown.roots) == trees
 
 
 @pytest.mark.parametrize("base", ["raw", "boosted"])

@@ -34,8 +34,10 @@ from thrifty.learn.cost_tree.objective import (
     NodeLoss,
     SoftObjective,
 )
+from thrifty.learn.cost_tree.prefixes import ExitShape
 from thrifty.learn.cost_tree.soft_tree import SoftTree
 from thrifty.learn.dataset import TrainingSet, ValidationSet
+from thrifty.learn.losses import LogLoss, Loss, SquaredLoss
 from thrifty.learn.point import Point
 from thrifty.model import Forest, Frozen, OneVsRest
 
@@ -80,6 +82,13 @@ class TreeTarget:
     loss: NodeLoss
     scale: OutputScale
     constant: Frozen
+
+    def boosting_loss(self, train: TrainingSet) -> Loss:
+        """Return the loss of the nodes, for base trees."""
+        weight = train.weight if (self.balance == 1.0).all() else train.weights * self.balance
+        if isinstance(self.loss, LogisticLoss):
+            return LogLoss((self.y > 0).astype(np.int64), weight, 2)
+        return SquaredLoss(self.y, weight)
 
 
 class CostLinear(PricedEstimator):
@@ -193,7 +202,8 @@ class CostLinear(PricedEstimator):
             models.append(({"penalty": penalty}, model))
         if penalties is None and len(learners) == 1:
             for one in candidates[0]:
-                models.append(({"penalty": one.penalty}, learners[0].freeze(one)))
+                knob = {} if one.penalty is None else {"penalty": one.penalty}
+                models.append((knob, learners[0].freeze(one)))
         points = [
             Point.measure(self._predictor_of(model, train, knob), validation_set)
             for knob, model in models
@@ -203,6 +213,10 @@ class CostLinear(PricedEstimator):
     @abstractmethod
     def _initial_trees(self) -> list[Callable[[SoftObjective], SoftTree]]:
         """Return functions that make the soft trees to train, from the smallest on."""
+
+    @abstractmethod
+    def _exits(self) -> ExitShape | None:
+        """Return how rows may exit after the first base trees; None if they may not."""
 
     @abstractmethod
     def _targets(self, train: TrainingSet, validation: ValidationSet | None) -> list[TreeTarget]:
@@ -249,7 +263,7 @@ class CostLinear(PricedEstimator):
         for target in targets:
             inputs: Inputs | None = columns
             if inputs is None:
-                trees = grow_base_trees(train, target.y, self.n_estimators, seed)
+                trees = grow_base_trees(train, target.boosting_loss(train), self.n_estimators, seed)
                 inputs = TreeInputs(trees, train)
             on_validation = None
             if validation is not None:
@@ -263,7 +277,7 @@ class CostLinear(PricedEstimator):
             learners.append(
                 TreeLearner(
                     inputs, on_train, on_validation, initial_trees, max_sweeps,
-                    target.scale, target.constant, shrinkages, criterion,
+                    target.scale, target.constant, shrinkages, self._exits(), criterion,
                 )
             )  # fmt: skip
         return learners

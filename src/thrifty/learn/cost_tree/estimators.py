@@ -20,6 +20,12 @@ from thrifty.learn.cost_tree.base import CostLinear, CostLinearClassifier, TreeT
 from thrifty.learn.cost_tree.fit import MAX_FULL_DEPTH, grow_tree, initial_tree
 from thrifty.learn.cost_tree.inputs import OutputScale
 from thrifty.learn.cost_tree.objective import HalfSquaredError, SoftObjective
+from thrifty.learn.cost_tree.prefixes import (
+    CASCADE_EXIT,
+    EXIT_BOTH_SIDES,
+    EXIT_IF_LOW,
+    ExitShape,
+)
 from thrifty.learn.cost_tree.soft_tree import SoftTree, TreeShape
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.model import Forest
@@ -128,7 +134,7 @@ class CostTreeClassifier(CostLinearClassifier):
         max_depth: int = 3,
         loss: str = "log_loss",
         base: str = "raw",
-        n_estimators: int = 100,
+        n_estimators: int = 200,
         shrinkage: float | None = None,
         max_sweeps: int = 10,
         criterion: str = "loss",
@@ -149,6 +155,9 @@ class CostTreeClassifier(CostLinearClassifier):
 
     def _initial_trees(self) -> list[Callable[[SoftObjective], SoftTree]]:
         return trees_up_to(self.max_depth)
+
+    def _exits(self) -> ExitShape | None:
+        return (None, EXIT_IF_LOW, EXIT_BOTH_SIDES)[min(self.max_depth, 2)]
 
 
 class CostTreeRegressor(RegressorMixin, CostLinear):  # type: ignore[misc]
@@ -200,7 +209,7 @@ class CostTreeRegressor(RegressorMixin, CostLinear):  # type: ignore[misc]
         penalty: float = 0.0,
         max_depth: int = 3,
         base: str = "raw",
-        n_estimators: int = 100,
+        n_estimators: int = 200,
         shrinkage: float | None = None,
         max_sweeps: int = 10,
         random_state: Any = None,
@@ -216,6 +225,9 @@ class CostTreeRegressor(RegressorMixin, CostLinear):  # type: ignore[misc]
 
     def _initial_trees(self) -> list[Callable[[SoftObjective], SoftTree]]:
         return trees_up_to(self.max_depth)
+
+    def _exits(self) -> ExitShape | None:
+        return EXIT_IF_LOW if self.max_depth else None
 
     def _targets(self, train: TrainingSet, validation: ValidationSet | None) -> list[TreeTarget]:
         return [scaled_target(train, validation)]
@@ -295,7 +307,7 @@ class CostCascadeClassifier(CostLinearClassifier):
         n_stages: int = 4,
         loss: str = "log_loss",
         base: str = "raw",
-        n_estimators: int = 100,
+        n_estimators: int = 200,
         shrinkage: float | None = None,
         max_sweeps: int = 10,
         criterion: str = "loss",
@@ -319,3 +331,6 @@ class CostCascadeClassifier(CostLinearClassifier):
         counts = sorted({*(2**k for k in range(self.n_stages.bit_length())), self.n_stages})
         shapes = [TreeShape.chain(stages) for stages in counts if stages <= self.n_stages]
         return [partial(initial_tree, shape=shape) for shape in shapes]
+
+    def _exits(self) -> ExitShape | None:
+        return CASCADE_EXIT if self.n_stages > 1 else None

@@ -7,7 +7,8 @@ the objective decreases.
 The relaxed cost of a weight below 1 is less than its price, so a soft tree learned at the penalty
 itself may buy too much, and the objective has many local minima. So soft trees are learned at many
 penalties and for every depth, each is hardened at many penalties, and among all the hard trees the
-one with the least exact objective is taken.
+one with the least exact objective is taken. On boosted trees, sums of the first base trees are
+candidates, too, see `prefixes`.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from thrifty.learn.cost_tree.criteria import Criterion
 from thrifty.learn.cost_tree.elimination import Elimination
 from thrifty.learn.cost_tree.hard_tree import HardTree
 from thrifty.learn.cost_tree.harden import harden
-from thrifty.learn.cost_tree.inputs import Inputs, OutputScale
+from thrifty.learn.cost_tree.inputs import Inputs, OutputScale, TreeInputs
 from thrifty.learn.cost_tree.leaf_fit import polish
 from thrifty.learn.cost_tree.leaf_step import LeafProblem, solve_leaf
 from thrifty.learn.cost_tree.objective import SoftObjective
+from thrifty.learn.cost_tree.prefixes import ExitShape, Prefixes, undominated
 from thrifty.learn.cost_tree.soft_tree import SoftTree, TreeShape
 from thrifty.learn.cost_tree.split_step import MAX_SLOPE, MIN_SLOPE, SplitProblem, solve_split
 from thrifty.model import Frozen
@@ -76,16 +78,16 @@ LARGEST_PENALTY = 1e200
 class Candidate(NamedTuple):
     """A hard tree with its mean loss and mean bill on the rows that judge it.
 
-    `penalty` and `shrinkage` are those of the soft tree that it comes from; `quality` is that of a
-    ranking criterion, if there is one.
+    `quality` is that of a ranking criterion, if there is one. `penalty` and `shrinkage` are those
+    of the soft tree that it comes from, if it does.
     """
 
     tree: HardTree
     loss: float
     bill: float
-    penalty: float
-    shrinkage: float
     quality: float
+    penalty: float | None = None
+    shrinkage: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +111,8 @@ class TreeLearner:
         The model that buys nothing.
     shrinkages : sequence of float
         Weights of the l1 norm (rho) to choose from, by the single linear models.
+    exits : ExitShape or None
+        How rows may exit after the first base trees.
     criterion : callable or None
         Judges the outputs for the validation set, larger is better; None for the loss.
     """
@@ -121,12 +125,14 @@ class TreeLearner:
     scale: OutputScale
     constant: Frozen
     shrinkages: Sequence[float]
+    exits: ExitShape | None = None
     criterion: Criterion | None = None
 
     def candidates(self, penalties: Sequence[float]) -> list[Candidate]:
         """Return the hard trees that no other beats in both loss and bill, cheapest first.
 
-        They come from soft trees of all depths that are learned for some penalties.
+        They come from soft trees of all depths that are learned for some penalties, or are sums of
+        the first base trees.
         """
         found: list[Candidate] = []
         if self.objective.Z.shape[1]:  # else no split of the table paid: there are no base trees
@@ -138,13 +144,22 @@ class TreeLearner:
             best = min(by_shrinkage, key=lambda rho: _mean_objective(by_shrinkage[rho], scaled))
             found = [one for some in by_shrinkage.values() for one in some]
             found += self._candidates_of(larger, best, scaled)
+            found += self._prefixes()
         if self.criterion is not None and found:
             found = _judged_by_quality(found)
-        frontier: list[Candidate] = []
-        for candidate in sorted(found, key=lambda one: (one.bill, one.loss)):
-            if not frontier or candidate.loss < frontier[-1].loss:
-                frontier.append(candidate)
-        return frontier
+        if not found:
+            return []
+        bills, losses = np.array([(one.bill, one.loss) for one in found]).T
+        return [found[number] for number in undominated(bills, losses)]
+
+    def _prefixes(self) -> Iterator[Candidate]:
+        """Yield trees that sum up the first base trees, if there are base trees."""
+        if not isinstance(self.inputs, TreeInputs):
+            return
+        judge = (self.on_validation or self.objective).at(1.0)
+        for tree, loss, bill in Prefixes(self.inputs, judge).trees(self.exits):
+            quality = self.criterion(tree.outputs(judge.Z)) if self.criterion else -loss
+            yield Candidate(tree, loss, bill, quality)
 
     def _candidates_of(
         self,
@@ -161,7 +176,7 @@ class TreeLearner:
                     loss, bill = hard.loss_and_cost(judge)
                     quality = self.criterion(hard.outputs(judge.Z)) if self.criterion else -loss
                     unscaled = penalty * self.scale.factor**2
-                    yield Candidate(hard, loss, bill, unscaled, shrinkage, quality)
+                    yield Candidate(hard, loss, bill, quality, unscaled, shrinkage)
 
     def _soft_trees(
         self, initial: Callable[[SoftObjective], SoftTree], penalties: Sequence[float]
@@ -204,11 +219,12 @@ class TreeLearner:
         return min(float(penalty) / self.scale.factor**2, LARGEST_PENALTY)
 
     def freeze(self, candidate: Candidate) -> Frozen:
-        """Fit the outputs of a candidate to convergence, and freeze it."""
+        """Fit the outputs of a candidate to convergence, and freeze it; boosted ones stay."""
         tree = candidate.tree.copy()
         if len(tree.shape) == 1 and not tree.uses.any():
             return self.constant
-        polish(replace(self.objective, shrinkage=candidate.shrinkage), tree)
+        if candidate.shrinkage is not None:
+            polish(replace(self.objective, shrinkage=candidate.shrinkage), tree)
         return self.inputs.freeze(tree, self.objective.loss.link, self.scale)
 
     def path_penalties(self) -> list[float]:

@@ -3,8 +3,9 @@
 Either kind computes inputs of unit scale, has the cost terms of these inputs, and freezes a tree
 that was learned on them.
 
-Boosted trees are grown first, with a penalty on what they read that decreases from tree to tree:
-the first trees read few, cheap features, so a node that must save money can use those alone.
+Boosted trees are grown first, by the loss of the nodes, with a penalty on what they read that
+decreases from tree to tree: the first trees read few, cheap features, so a node that must save
+money can use those alone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from thrifty.learn.cost_tree.cost_terms import CostTerms
 from thrifty.learn.cost_tree.hard_tree import HardTree
 from thrifty.learn.dataset import TrainingSet
 from thrifty.learn.encoding import standardize
-from thrifty.learn.losses import SquaredLoss
+from thrifty.learn.losses import Loss
 from thrifty.learn.purchases import Purchases
 from thrifty.model import Forest, LinearTree
 from thrifty.model.encoding import Encoding
@@ -44,34 +45,44 @@ Floats = NDArray[np.float64]
 MAX_DEPTH = 4
 LEARNING_RATE = 0.1
 MIN_SAMPLES_LEAF = 20
-# Number of penalties while base trees are grown. The last is 0; the others decrease from 90 % of
-# the largest at which a first split pays to this share of that.
-N_PENALTIES = 10
+# Base trees are grown in stages. At each, the penalty is this share of the largest at which a split
+# on a feature that has not been bought pays, so that features are bought one or a few at a time.
+N_STAGES = 20
+PAYING_SHARE = 0.9
+# The penalty is 0 in this share of the stages, the last ones. Before, it falls at least as fast as
+# the geometric sequence that ends at this share of the first penalty.
+FREE_SHARE = 0.25
 LAST_PENALTY_SHARE = 1e-3
 
 
-def grow_base_trees(train: TrainingSet, y: Floats, n_estimators: int, random_state: int) -> Forest:
-    """Boost trees on the squared loss of `y` (n,), with a decreasing penalty on what they read."""
-    n, weight = len(train), train.weight
+def grow_base_trees(train: TrainingSet, loss: Loss, n_estimators: int, random_state: int) -> Forest:
+    """Boost trees on a loss, with a decreasing penalty on what they read."""
+    n = len(train)
     grower = Grower(
         Binned.of(train.X, train.categorical, check_random_state(random_state)),
         Purchases(train.prices, n, "model"),
         max_depth=MAX_DEPTH,
         min_samples_leaf=min(MIN_SAMPLES_LEAF, max(1, n // 8)),
-        weight=weight,
+        weight=loss.weight,
     )
-    due = grower.purchases.total_due(grower.weight)
-    gains = grower.gains(y - np.average(y, weights=weight))
-    priced = due > 0
-    largest = float((gains[priced] / (2.0 * due[priced])).max(initial=0.0))
-    penalties = 0.9 * largest * np.geomspace(1.0, LAST_PENALTY_SHARE, N_PENALTIES - 1)
-    boosting = Boosting(SquaredLoss(y, weight), grower, LEARNING_RATE)
-    remaining = n_estimators
-    for k, penalty in enumerate([*penalties.tolist(), 0.0]):
-        grower.penalty = penalty
-        boosting.boost(remaining // (N_PENALTIES - k))
-        remaining = n_estimators - len(boosting.builder.outputs)
+    boosting = Boosting(loss, grower, LEARNING_RATE)
+    stages = min(N_STAGES, n_estimators)
+    free = max(1, int(FREE_SHARE * stages))
+    falling = np.geomspace(1.0, LAST_PENALTY_SHARE, stages - free)
+    limits = [*(_paying_penalty(boosting) * falling).tolist(), *[0.0] * free]
+    for stage, limit in enumerate(limits):
+        grower.penalty = min(limit, _paying_penalty(boosting))
+        boosting.boost((n_estimators - boosting.n_trees) // (stages - stage))
     return boosting.freeze()
+
+
+def _paying_penalty(boosting: Boosting) -> float:
+    """Return the penalty at which a split of all rows on one more feature would pay."""
+    grower = boosting.grower
+    due = grower.purchases.total_due(grower.weight)
+    (gains,) = boosting.gains()
+    priced = due > 0
+    return PAYING_SHARE * float((gains[priced] / (2.0 * due[priced])).max(initial=0.0))
 
 
 def features_read(forest: Forest) -> NDArray[np.bool_]:
@@ -153,7 +164,17 @@ class ColumnInputs(Inputs):
 
 
 class TreeInputs(Inputs):
-    """Outputs of boosted trees, standardized."""
+    """Outputs of boosted trees, standardized.
+
+    Attributes
+    ----------
+    forest : Forest
+    centers, scales : arrays of shape (q,)
+        Mean and deviation of the output of each tree.
+    offsets : array of shape (q,)
+        Added to the sum of the first trees, each input times its scale, these give the score of
+        the boosted model after so many trees.
+    """
 
     def __init__(self, forest: Forest, train: TrainingSet) -> None:
         self.forest = forest
@@ -165,6 +186,7 @@ class TreeInputs(Inputs):
         squares = np.average(np.square(outputs - self.centers), axis=0, weights=train.weights)
         deviation = np.sqrt(squares)
         self.scales = np.where(deviation > 0, deviation, 1.0)
+        self.offsets = forest.base[0] + np.cumsum(self.centers)
 
     def transform(self, X: NDArray[np.floating]) -> Floats:
         """Return the standardized outputs of the trees on some rows."""

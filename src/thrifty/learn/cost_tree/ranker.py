@@ -10,6 +10,7 @@ from thrifty.learn.base import PricedRanker
 from thrifty.learn.cost_tree.base import CostLinear, TreeTarget
 from thrifty.learn.cost_tree.estimators import DEPTH_CONSTRAINT, scaled_target, trees_up_to
 from thrifty.learn.cost_tree.objective import SoftObjective
+from thrifty.learn.cost_tree.prefixes import EXIT_IF_LOW, ExitShape
 from thrifty.learn.cost_tree.soft_tree import SoftTree
 from thrifty.learn.dataset import TrainingSet, ValidationSet
 from thrifty.learn.point import Point
@@ -72,7 +73,7 @@ class CostTreeRanker(PricedRanker, CostLinear):
         penalty: float = 0.0,
         max_depth: int = 3,
         base: str = "raw",
-        n_estimators: int = 100,
+        n_estimators: int = 200,
         shrinkage: float | None = None,
         max_sweeps: int = 10,
         criterion: str = "ndcg@5",
@@ -131,6 +132,9 @@ class CostTreeRanker(PricedRanker, CostLinear):
 
     def _initial_trees(self) -> list[Callable[[SoftObjective], SoftTree]]:
         return trees_up_to(self.max_depth)
+
+    def _exits(self) -> ExitShape | None:
+        return EXIT_IF_LOW if self.max_depth else None
 
     def _targets(self, train: TrainingSet, validation: ValidationSet | None) -> list[TreeTarget]:
         return [scaled_target(train, validation)]
