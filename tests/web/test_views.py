@@ -12,10 +12,10 @@ from thrifty.web.views import (
     about_model,
     answer_lines,
     charge_lines,
+    cost_and_quality,
     ended_words,
     has_client_step,
     pace_words,
-    promise_words,
     purpose_words,
     spending,
     standing_of,
@@ -140,9 +140,9 @@ def test_a_model_says_what_a_case_may_cost(predictor):
     assert facts["A case costs at most"].startswith("CAD ")
 
 
-def test_the_promise_is_what_held_out_rows_gave(predictor):
+def test_cost_and_quality_are_those_on_held_out_rows(predictor):
     origin = {"metric": "accuracy", "held_out": {"bill": 3.22, "quality": 0.965}, "budget": 5}
-    words = promise_words(predictor.replace(provenance=origin))
+    words = cost_and_quality(predictor.replace(provenance=origin))
     assert words == (
         "CAD 3.22 per case on average, accuracy 96.5%, on rows that it had not seen. It was chosen "
         "for a budget of CAD 5.00."
@@ -150,5 +150,5 @@ def test_the_promise_is_what_held_out_rows_gave(predictor):
 
 
 @pytest.mark.parametrize("origin", [None, {}, {"held_out": 3}, {"held_out": {"bill": "x"}}])
-def test_a_file_that_promises_nothing_is_not_quoted(predictor, origin):
-    assert promise_words(predictor.replace(provenance=origin)) == ""
+def test_a_file_without_figures_is_not_quoted(predictor, origin):
+    assert cost_and_quality(predictor.replace(provenance=origin)) == ""
