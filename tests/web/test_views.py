@@ -97,6 +97,8 @@ def test_a_step_of_a_person_can_be_taken_back():
     assert not has_client_step(receipt(charges=(Charge("lab", "lab", (), "delivered", 1.0),)))
     assert has_client_step(receipt(charges=(Charge("client/a", "client", (), "known", 0.0),)))
     assert has_client_step(receipt(stopped="stopped"))
+    answered = (Charge("client/a", "client", (), "known", 0.0),)
+    assert not has_client_step(receipt(charges=answered, stopped="expired"))
 
 
 def test_spending_beyond_a_limit_leaves_nothing():

@@ -54,6 +54,10 @@ AMOUNT = click.FloatRange(min=0)
 @click.option("--demo", is_flag=True,
               help="Serve a model that comes with Thrifty, from vendors on this machine that are "
               "slow, flaky and silent.")  # fmt: skip
+@click.option("--expire-days", type=click.FloatRange(0, min_open=True), callback=finite, default=7,
+              show_default=True, metavar="N",
+              help="End a case with its best answer so far if its client does not answer for N "
+              "days.")  # fmt: skip
 @click.option("--rate", type=click.FloatRange(0, min_open=True), default=500, show_default=True,
               help="Requests per second that one client may send.")  # fmt: skip
 def serve(
@@ -68,6 +72,7 @@ def serve(
     port: int,
     token_file: Path | None,
     demo: bool,
+    expire_days: float,
     rate: float,
 ) -> None:
     """Answer requests over HTTP.
@@ -88,7 +93,7 @@ def serve(
     from thrifty.serve import Ledger, Pacing, Runtime, Shadow, read_sources
     from thrifty.web.demo import demonstration
 
-    settings = Settings(host=host, port=port, token=_read_token(token_file), rate=rate)
+    settings = Settings(host, port, _read_token(token_file), rate=rate, expire_days=expire_days)
     # When uvicorn has stopped, it raises the signal again: what was opened here is closed then.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: sys.exit(0))

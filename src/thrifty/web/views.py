@@ -140,6 +140,8 @@ def ended_words(receipt: CaseReceipt) -> str:
 
 def has_client_step(receipt: CaseReceipt) -> bool:
     """Return whether there is a step of the client that can be taken back."""
+    if receipt.stopped == "expired":
+        return False
     is_answered = any(charge.source == CLIENT for charge in receipt.charges)
     return is_answered or receipt.stopped == "stopped"
 
