@@ -96,7 +96,7 @@ def cost_penalties(table, budgets, train, validation, test):
                 cegb_tradeoff=scale, verbose=-1, **{f"cegb_penalty_feature_{kind}": alone},
             )  # fmt: skip
             stop = lightgbm.early_stopping(30, verbose=False)
-            booster.fit(*train, eval_set=[validation], callbacks=[stop])
+            booster.fit(*train, eval_X=validation[0], eval_y=validation[1], callbacks=[stop])
             model = adopt(booster, prices=table.prices)
             points.append((model.bill(validation[0]).mean(), accuracy(model, validation), model))
     return best_within(points, budgets, test)

@@ -2,7 +2,7 @@
 
 A simulation: 20 operating points with diminishing returns, 30,000 cases, bills that scatter with a
 coefficient of variation of 0.8 and shift by 50 % at once or slowly. Quality is in points. The best
-in hindsight knows every shift: it takes the best point of each case at one price of money, so that
+in hindsight knows every shift: it takes the best point of each case at one cost weight, so that
 the whole run costs the budget.
 
 The second table is a real model in a `Runtime`: patients of the heart table, a source that delivers

@@ -15,7 +15,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 # Matplotlib must not look for a screen, and kernels must not depend on the machine's cores.
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -40,8 +41,17 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 gc.disable()
 
 
+@settings(max_examples=1)
+@given(st.none())
+def use_hypothesis(value: None) -> None:
+    """Have Hypothesis make what it keeps for all of its tests."""
+
+
 def pytest_collection_finish() -> None:
     """Let the garbage collector look only at what tests make."""
+    # Hypothesis 6.100 makes its random generator in the first test, and asks the garbage collector
+    # who refers to it: a frozen module, whom the collector no longer knows.
+    use_hypothesis()
     gc.freeze()
     gc.enable()
 

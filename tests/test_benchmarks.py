@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = ROOT / "benchmarks"
 RESULTS = BENCHMARKS / "results"
@@ -33,6 +35,12 @@ for script in sys.argv[1:]:
         errors[script] = traceback.format_exc()
 print(json.dumps(errors))
 """
+
+
+@pytest.fixture
+def results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the modules of the results importable."""
+    monkeypatch.syspath_prepend(str(RESULTS))
 
 
 def test_every_benchmark_can_be_imported_without_data(tmp_path: Path) -> None:
@@ -87,6 +95,87 @@ def test_every_table_on_file_is_written_by_a_script() -> None:
     written = "".join(path.read_text() for path in BENCHMARKS.glob("*.py"))
     tables = sorted(path.stem for path in (ROOT / "docs" / "benchmarks").glob("*.csv"))
     assert [table for table in tables if f'"{table}"' not in written] == []
+
+
+SCRIPT = """
+from helper import double, unused
+TEXT = "What a page says."
+SEEDS = (1, 2)
+def measure(seed):
+    return [double(seed) for seed in SEEDS]
+def judge():
+    return TEXT
+"""
+HELPER = """
+FACTOR = 2
+def double(x):
+    return FACTOR * x
+def unused(x):
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_measured_again"),
+    [
+        ("What a page says.", "What it also says.", False),
+        ("return TEXT", "return TEXT + TEXT", False),
+        ("return x", "return -x", False),
+        ("def double(x):", 'def double(x):  # a comment\n    """A docstring."""', False),
+        ("SEEDS = (1, 2)", "SEEDS = (1, 3)", True),
+        ("FACTOR = 2", "FACTOR = 3", True),
+        ("double(seed)", "double(seed + 1)", True),
+        ("import double, unused", "import unused as double", True),
+    ],
+)
+def test_a_cell_depends_on_the_code_that_its_function_uses(
+    results, tmp_path, old, new, is_measured_again
+) -> None:
+    from _fingerprint import used_code
+
+    found = []
+    for folder, change in ((tmp_path / "a", (old, old)), (tmp_path / "b", (old, new))):
+        folder.mkdir()
+        (folder / "script.py").write_text(SCRIPT.replace(*change))
+        (folder / "helper.py").write_text(HELPER.replace(*change))
+        found.append(used_code(folder / "script.py", "measure"))
+    assert found[0] and (found[0] != found[1]) == is_measured_again
+
+
+def test_a_cell_is_measured_once_and_again_when_its_code_has_changed(
+    results, tmp_path, monkeypatch, capsys
+) -> None:
+    import _result
+
+    codes, seeds = iter("aab"), []
+    monkeypatch.setattr(_result, "CELLS", tmp_path)
+    monkeypatch.setattr(_result, "fingerprint", lambda measure: next(codes))
+
+    def measure(seed: int) -> int:
+        seeds.append(seed)
+        return 10 * seed + len(seeds)
+
+    found = [_result.Result("name", "", "", "").cell(measure, seed=7) for _ in range(3)]
+    assert (found, seeds) == ([71, 71, 72], [7, 7])
+    assert capsys.readouterr().out.splitlines() == [
+        "name: measure {'seed': 7}",
+        "name: measure {'seed': 7} (again: the code has changed)",
+    ]
+
+
+def test_a_change_of_the_library_changes_every_fingerprint(results, tmp_path, monkeypatch) -> None:
+    import _fingerprint
+
+    (tmp_path / "learn").mkdir()
+    monkeypatch.setattr(_fingerprint, "LIBRARY", tmp_path)
+    found = []
+    for text in ("x = 1", "x = 1  # why", "x = 2"):
+        (tmp_path / "learn" / "method.py").write_text(text)
+        _fingerprint._library_code.cache_clear()
+        _fingerprint.fingerprint.cache_clear()
+        found.append(_fingerprint.fingerprint(_fingerprint.used_code))
+    _fingerprint._library_code.cache_clear()
+    assert found[0] == found[1] != found[2]
 
 
 def test_every_page_of_results_is_written_by_a_script() -> None:

@@ -2,9 +2,10 @@
 
 A script of this folder makes one `Result`: it computes cells, from which it makes tables, pictures
 and verdicts on the claims of the paper, and writes a page. The cells are kept in build/results, so
-that a run that was interrupted goes on where it stopped; `--again` computes all of them anew. The
-page docs/results/NAME.rst, its tables and pictures are written by the script alone. So is
-docs/results/index.rst, which lists the claims of all pages, those that did not hold first.
+that a run that was interrupted goes on where it stopped. A cell whose code has changed since (see
+`_fingerprint`) is computed again; with `--again`, all of them are. The page docs/results/NAME.rst,
+its tables and pictures are written by the script alone. So is docs/results/index.rst, which lists
+the claims of all pages, those that did not hold first.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from _fingerprint import PACKAGES, fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
 # The benchmarks have some of the data sets and splits.
 sys.path.append(str(ROOT / "benchmarks"))
 PAGES = ROOT / "docs" / "results"
 CELLS = ROOT / "build" / "results"
-PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm")
 COLORS = ("#0b6e4f", "#c8553d", "#3d5a80", "#b8860b", "#7d4e9f", "#6c757d", "#1b9aaa", "#ef476f")
 INDEX = """\
 Published results, measured again
@@ -42,7 +43,8 @@ What the papers behind Thrifty's methods claim, and what came of it here. Every 
 written by a script in ``benchmarks/results/``, as are its tables and pictures: ``python3 dev.py
 bench --results`` runs all of them, ``python3 dev.py bench --results NAME`` one. "Stand-in" marks
 data that are not those of the paper, because the paper's are not public: the order of methods can
-be compared then, the figures cannot.
+be compared then, the figures cannot. A run keeps what it has measured in ``build/results``, and
+measures again only what depends on code that has changed since.
 
 What held, what did not, and why
 --------------------------------
@@ -93,13 +95,18 @@ class Result:
     # --- measuring
 
     def cell(self, measure: Callable[..., Any], **settings: Any) -> Any:
-        """Return `measure(**settings)`, made of numbers, text, lists and dicts, computed once."""
-        key = json.dumps([measure.__name__, settings], sort_keys=True)
-        if key not in self._kept:
-            print(f"{self.name}: {measure.__name__} {settings}", flush=True)
+        """Return `measure(**settings)`, made of numbers, text, lists and dicts.
+
+        It is computed once, and again when the code of `measure` has changed.
+        """
+        key, code = json.dumps([measure.__name__, settings], sort_keys=True), fingerprint(measure)
+        if key not in self._kept or self._kept[key].get("code") != code:
+            why = " (again: the code has changed)" if key in self._kept else ""
+            print(f"{self.name}: {measure.__name__} {settings}{why}", flush=True)
             started = time.process_time()
             value = _plain(measure(**settings))
-            cell = {"key": key, "value": value, "seconds": time.process_time() - started}
+            seconds = time.process_time() - started
+            cell = {"key": key, "code": code, "value": value, "seconds": seconds}
             CELLS.mkdir(parents=True, exist_ok=True)
             with self._file.open("a") as file:
                 file.write(json.dumps(cell) + "\n")

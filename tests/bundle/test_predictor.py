@@ -127,7 +127,7 @@ def test_classes_have_one_of_four_types(make, classes, kind):
     ids=str,
 )
 def test_classes_that_a_file_cannot_hold_are_refused(make, classes):
-    with pytest.raises(DataError, match="distinct labels"):
+    with pytest.raises(DataError, match="labels must be distinct"):
         make(classes=classes)
 
 

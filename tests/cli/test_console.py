@@ -133,7 +133,7 @@ def test_a_chosen_point_that_is_beaten_is_mentioned_apart(
     given = {"settings": settings, "chosen": chosen, "alternative": alternative}
     show_fit(facts(**given, frontier=[best, beaten]))
     text = " ".join(printed(capsys))
-    assert "The chosen model is not on it, but" in text and why in text
+    assert "The chosen model is not on this frontier, but" in text and why in text
     assert "ladder, mean bill CAD 15.08, accuracy 83.0%" in text
     assert "greedy-miser *" not in text
 

@@ -118,7 +118,7 @@ def test_a_folder_of_other_files_is_rejected(run, folder, files) -> None:
     ("arguments", "words"),
     [
         ((), "Missing option '-o'"),
-        (("-o", "c.pdf"), "'c.pdf' is none of .csv, .svg, .png"),
+        (("-o", "c.pdf"), "'c.pdf' must end in .csv, .svg, .png"),
         (("-o", "absent/c.csv"), "There is no folder 'absent'"),
         (("-o", "table.csv"), "'table.csv' is named twice"),
         (("-o", "c.csv", "--jobs", "0"), "not in the range"),

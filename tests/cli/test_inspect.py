@@ -11,6 +11,7 @@ import zipfile
 import numpy as np
 import pytest
 
+import thrifty
 from thrifty import (
     GreedyMiserClassifier,
     GreedyMiserRegressor,
@@ -18,6 +19,7 @@ from thrifty import (
     Prices,
     load,
     load_points,
+    short_circuit,
 )
 from thrifty.bundle.archive import pack_members
 
@@ -94,6 +96,13 @@ def test_a_summary_is_short_and_json_has_the_arrays(run, folder, frame) -> None:
     )
     arrays = json.loads(run("inspect", "m.thrifty", "--json").stdout)["arrays"]
     assert len(arrays) > 5 and not any(name in printed for name in arrays)
+
+
+def test_the_origin_of_a_model_is_described_in_words(run, folder, frame) -> None:
+    model = GreedyMiserClassifier(n_estimators=2).fit(frame[["age"]], frame["ill"])
+    short_circuit(model.predictor_).save("m.thrifty")
+    lines = run("inspect", "m.thrifty").stdout.splitlines()
+    assert {"short circuit: yes", f"Thrifty version: {thrifty.__version__}"} <= set(lines)
 
 
 def test_operating_points_are_listed(run, model) -> None:

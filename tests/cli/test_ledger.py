@@ -39,7 +39,7 @@ def test_open_purchases_are_listed(run, path) -> None:
 
 def test_abandoned_purchases_are_resolved_on_demand(run, path) -> None:
     result = run("ledger", "open", path, "--assume-paid")
-    assert "assumed to be paid: 1 purchases, 4.00" in result.stdout
+    assert "purchases recorded as paid: 1, for 4.00" in result.stdout
     plain = json.loads(run("ledger", "open", path, "--assume-paid", "--json").stdout)
     assert plain["assumed_paid"] == 0
     assert [(e["item"], e["quoted"], e["abandoned"]) for e in plain["open"]] == [
@@ -54,7 +54,7 @@ def test_a_ledger_with_nothing_open_says_so(run, tmp_path) -> None:
 
 def test_cases_are_exported_with_or_without_values(run, path, tmp_path) -> None:
     result = run("ledger", "export", path, "-o", tmp_path / "cases.jsonl")
-    assert "1 cases written" in result.stdout
+    assert "cases.jsonl: 1\n" in result.stdout
     (case,) = map(json.loads, (tmp_path / "cases.jsonl").read_text().splitlines())
     assert case["header"]["known"] == '[["age", 63]]' and case["ending"]["answer"] == '"ill"'
     values = {purchase["item"]: purchase["values"] for purchase in case["purchases"]}
@@ -74,7 +74,7 @@ def test_a_case_without_an_end_is_exported_too(run, tmp_path) -> None:
 
 def test_old_values_are_erased(run, path) -> None:
     result = run("ledger", "retain", path, "--values-days", 0, "--cases-days", 0)
-    assert result.stdout == "values of 1 purchases erased, 0 cases deleted\n"
+    assert result.stdout == "purchases whose values were erased: 1; cases deleted: 0\n"
 
 
 def test_retention_needs_a_limit(run, path) -> None:

@@ -32,7 +32,7 @@ def ledger(model, frame, tmp_path):
 def test_the_same_model_changes_nothing(run, ledger, model) -> None:
     result = run("what-if", ledger, model)
     assert result.exit_code == 0, result.stderr
-    assert "cases replayed: 20" in result.stdout and "other answers: 0 (0.0%)" in result.stdout
+    assert "cases replayed: 20" in result.stdout and "different answers: 0 (0.0%)" in result.stdout
     facts = json.loads(run("what-if", ledger, model, "--json").stdout)
     assert facts["bill_before"] == pytest.approx(facts["bill_after"])
     assert facts["spent_before"] == pytest.approx(20 * facts["bill_before"])
@@ -52,5 +52,5 @@ def test_what_cannot_be_compared_is_said(run, ledger, model) -> None:
         ).result()
         opened.intend(opened.header("new", None, "m", None), []).result()
     result = run("what-if", ledger, model)
-    assert "not comparable: 20, as values were never bought, most often " in result.stdout
-    assert "without values: 1, not ended or erased" in result.stdout
+    assert "not comparable: 20, for lack of values, most often " in result.stdout
+    assert "without values: 1, still open or erased" in result.stdout

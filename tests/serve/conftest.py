@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,9 +87,12 @@ def reopen(url, monkeypatch):
     monkeypatch.setenv("THRIFTY_LEDGER_KEY", KEY)
     opened = []
 
-    def reopen(sources=(), asked=NAMES, predictor=None, **options) -> Cases:
-        opened.append(Ledger.open(url))
-        runtime = Runtime(predictor or chain_predictor(), sources, opened[-1], asked=asked)
+    def reopen(
+        sources=(), asked=NAMES, predictor=None, pacing=None, clock=time.time, **options
+    ) -> Cases:
+        opened.append(Ledger.open(url, clock=clock))
+        predictor = predictor or chain_predictor()
+        runtime = Runtime(predictor, sources, opened[-1], asked=asked, pacing=pacing)
         return Cases(runtime, **options)
 
     yield reopen

@@ -122,27 +122,6 @@ def test_a_case_that_is_sent_again_with_something_else_is_a_conflict(cases, chan
         asyncio.run(lead())
 
 
-def test_open_cases_are_listed_and_what_they_have_spent(reopen):
-    cases = reopen()
-
-    async def lead():
-        handles = [(await cases.create(Case(str(i)))).handle for i in range(3)]
-        await cases.tell(handles[0], {"age": 1.0})
-        await cases.know(handles[0], {"chol": 1.0})
-        await cases.skip(handles[1], ["age"])
-        await cases.stop(handles[2])
-        return handles, await cases.open_cases(), await cases.open_cases(1), (
-            await cases.spent_since(0.0), await cases.spent_since(2e10), await cases.count_open()
-        )  # fmt: skip
-
-    handles, found, one, figures = asyncio.run(lead())
-    assert [(c.handle, c.spent, c.n_answers) for c in found] == [
-        (handles[0], 1.0, 2),
-        (handles[1], 0.0, 1),
-    ]
-    assert one == found[:1] and figures == (1.0, 0.0, 2)
-
-
 def test_only_so_many_cases_may_be_open(reopen):
     cases = reopen(max_open=1)
 

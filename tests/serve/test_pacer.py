@@ -79,10 +79,10 @@ def test_a_slack_budget_serves_the_best_point_and_does_not_save_up():
         ticket = pacer.choose()
         assert ticket.index == len(POINTS) - 1
         pacer.settle(ticket, 50.0)
-    before = pacer.metrics()["price_of_money"]
+    before = pacer.metrics()["cost_weight"]
     for _ in range(5):  # five bills of three budgets, and it is careful at once
         pacer.settle(pacer.choose(), 300.0)
-    assert pacer.metrics()["price_of_money"] > before
+    assert pacer.metrics()["cost_weight"] > before
     assert pacer.choose().index < len(POINTS) - 1
 
 
@@ -143,20 +143,20 @@ def test_a_new_window_starts_with_nothing_spent():
     assert pacer.choose().cap == 6.0
 
 
-def test_the_metrics_compare_what_was_spent_with_what_was_promised():
+def test_the_metrics_compare_what_was_spent_with_what_was_expected():
     pacer = Pacer([OperatingPoint(4, 0.9)], budget=5)
     pacer.settle(pacer.choose(), 6.0)
     pacer.choose()
     metrics = pacer.metrics()
     assert (metrics["cases"], metrics["open"], metrics["mean_spent"]) == (2, 1, 6.0)
-    assert (metrics["spent"], metrics["promised"], metrics["budget"]) == (6.0, 4.0, 5.0)
+    assert (metrics["spent"], metrics["expected"], metrics["budget"]) == (6.0, 4.0, 5.0)
 
 
 def same_metrics(one: Pacer, other: Pacer) -> bool:
     """Whether all figures of two pacers agree, but for rounding."""
     mine, its = one.metrics(), other.metrics()
-    mine_price, its_price = mine.pop("price_of_money"), its.pop("price_of_money")
-    return mine == its and mine_price == pytest.approx(its_price)
+    mine_weight, its_weight = mine.pop("cost_weight"), its.pop("cost_weight")
+    return mine == its and mine_weight == pytest.approx(its_weight)
 
 
 def shared_round(pacer: Pacer, state, **options):
@@ -186,7 +186,7 @@ def test_two_pacers_together_take_the_steps_of_one():
         one.settle(one.choose(), bill)
         pacer.settle(pacer.choose(), bill)
         state = shared_round(pacer, state)
-    assert pair[1].metrics()["price_of_money"] == pytest.approx(one.metrics()["price_of_money"])
+    assert pair[1].metrics()["cost_weight"] == pytest.approx(one.metrics()["cost_weight"])
     assert pair[1].choose().expected == pytest.approx(one.choose().expected, rel=0.01)
 
 
@@ -199,7 +199,7 @@ def test_what_happens_while_a_state_is_stored_is_kept():
     pacer.adopt(*pacer.merge(state))
     for bill in (9.0, 2.0):
         other.settle(other.choose(), bill)
-    assert pacer.metrics()["price_of_money"] == pytest.approx(other.metrics()["price_of_money"])
+    assert pacer.metrics()["cost_weight"] == pytest.approx(other.metrics()["cost_weight"])
 
 
 def test_a_state_that_could_not_be_stored_is_merged_again():
@@ -268,7 +268,7 @@ def test_a_case_that_ends_elsewhere_counts_with_what_it_spent():
     shared_round(second, state)
     second.settle(second.ticket(ticket.index), 30.0)
     alone.settle(alone.choose(), 30.0)
-    assert second.metrics()["price_of_money"] == pytest.approx(alone.metrics()["price_of_money"])
+    assert second.metrics()["cost_weight"] == pytest.approx(alone.metrics()["cost_weight"])
     assert (second.metrics()["spent"], second.metrics()["open"]) == (30.0, 0)
 
 
@@ -280,9 +280,7 @@ def test_a_reopened_case_counts_once():
     assert pacer.metrics()["open"] == pacer.metrics()["cases"] == 0
     pacer.settle(pacer.ticket(ticket.index), 8.0)
     alone.settle(alone.choose(), 8.0)
-    assert pacer.metrics()["price_of_money"] == pytest.approx(
-        alone.metrics()["price_of_money"], rel=1e-3
-    )
+    assert pacer.metrics()["cost_weight"] == pytest.approx(alone.metrics()["cost_weight"], rel=1e-3)
     assert (pacer.metrics()["spent"], pacer.metrics()["cases"]) == (8.0, 1)
 
 

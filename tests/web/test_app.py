@@ -8,8 +8,9 @@ import threading
 import pytest
 from starlette.testclient import TestClient
 
-from thrifty.errors import DataError
-from thrifty.serve import FunctionSource, Ledger, Runtime
+from thrifty.errors import DataError, LedgerError
+from thrifty.serve import Cases, FunctionSource, Ledger, Runtime
+from thrifty.web import app as app_module
 from thrifty.web import create_app
 
 
@@ -46,6 +47,24 @@ def test_purchases_under_way_settle_before_it_ends(predictor, heart_table, still
         assert bought
         assert runtime.open_purchases == 0
         assert ledger.open_purchases() == []
+
+
+def test_a_server_looks_for_expired_cases_now_and_then(predictor, monkeypatch):
+    calls, looked_twice = [], threading.Event()
+
+    async def expire(cases):
+        calls.append(cases)
+        if len(calls) == 1:
+            raise LedgerError("it is not there at the moment")
+        looked_twice.set()
+
+    monkeypatch.setattr(Cases, "expire", expire)
+    monkeypatch.setattr(app_module, "EXPIRE_SECONDS", 0.0)
+    with Ledger.temporary() as ledger:
+        runtime = Runtime(predictor, [], ledger, asked=predictor.schema.names)
+        app = create_app(predictor, runtime=runtime)
+        with TestClient(app, base_url="http://localhost"):
+            assert looked_twice.wait(60)
 
 
 def test_it_is_not_ready_without_its_ledger(predictor):

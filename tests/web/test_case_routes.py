@@ -153,6 +153,22 @@ def test_a_case_led_by_its_client_is_answered_as_the_batch(led, row, predictor, 
     assert state["asks"] == [] and "visit-1" not in state["case"]
 
 
+def test_a_case_that_has_expired_is_gone_but_for_its_receipt(predictor, monkeypatch):
+    with Ledger.temporary() as ledger:
+        runtime = Runtime(predictor, [], ledger, asked=predictor.schema.names)
+        app = create_app(predictor, "heart", Settings(max_open=1), runtime)
+        client = TestClient(app, base_url="http://localhost")
+        path = f"/v1/cases/{client.post('/v1/cases', json={}).json()['case']}"
+        later = ledger._clock() + 8 * 86_400
+        monkeypatch.setattr(ledger, "_clock", lambda: later)
+        assert client.post("/v1/cases", json={}).status_code == 200  # there is room again
+        assert client.get(path).json()["stopped"] == "expired"
+        gone = client.post(f"{path}/stop", json={})
+        assert "start another one" in problem(gone, 410)
+        assert gone.json()["title"] == "The case has expired"
+        assert 'thrifty_cases_total{stopped="expired"} 1\n' in client.get("/metrics").text
+
+
 def test_a_question_has_price_and_categories(led):
     state = led.post("/v1/cases", json={}).json()
     assert set(state["asks"][0]) == {"feature", "price", "categories", "why"}

@@ -29,14 +29,14 @@ def test_spend_is_shown_against_promise_and_budget():
         'thrifty_ceiling_committed{window="day"} 47',
         "thrifty_limited_cases_total 1",
         'thrifty_paced_cases_total{point="2"} 3',
-        "thrifty_paced_promised_total 57",
+        "thrifty_paced_expected_total 57",
         "thrifty_paced_settled_total 3",
         "thrifty_paced_spent_total 47",
         'thrifty_shadow_billed_total{model="shadow"} 3',
         'thrifty_shadow_cases_total{outcome="agreed"} 3',
     ):
         assert line in lines, line
-    assert any(line.startswith("thrifty_price_of_money ") for line in lines)
+    assert any(line.startswith("thrifty_cost_weight ") for line in lines)
 
 
 def test_what_a_shadow_lacks_is_shown():

@@ -12,10 +12,10 @@ from thrifty.web.views import (
     about_model,
     answer_lines,
     charge_lines,
+    cost_and_quality,
     ended_words,
     has_client_step,
     pace_words,
-    promise_words,
     purpose_words,
     spending,
     standing_of,
@@ -97,6 +97,8 @@ def test_a_step_of_a_person_can_be_taken_back():
     assert not has_client_step(receipt(charges=(Charge("lab", "lab", (), "delivered", 1.0),)))
     assert has_client_step(receipt(charges=(Charge("client/a", "client", (), "known", 0.0),)))
     assert has_client_step(receipt(stopped="stopped"))
+    answered = (Charge("client/a", "client", (), "known", 0.0),)
+    assert not has_client_step(receipt(charges=answered, stopped="expired"))
 
 
 def test_spending_beyond_a_limit_leaves_nothing():
@@ -140,9 +142,9 @@ def test_a_model_says_what_a_case_may_cost(predictor):
     assert facts["A case costs at most"].startswith("CAD ")
 
 
-def test_the_promise_is_what_held_out_rows_gave(predictor):
+def test_cost_and_quality_are_those_on_held_out_rows(predictor):
     origin = {"metric": "accuracy", "held_out": {"bill": 3.22, "quality": 0.965}, "budget": 5}
-    words = promise_words(predictor.replace(provenance=origin))
+    words = cost_and_quality(predictor.replace(provenance=origin))
     assert words == (
         "CAD 3.22 per case on average, accuracy 96.5%, on rows that it had not seen. It was chosen "
         "for a budget of CAD 5.00."
@@ -150,5 +152,5 @@ def test_the_promise_is_what_held_out_rows_gave(predictor):
 
 
 @pytest.mark.parametrize("origin", [None, {}, {"held_out": 3}, {"held_out": {"bill": "x"}}])
-def test_a_file_that_promises_nothing_is_not_quoted(predictor, origin):
-    assert promise_words(predictor.replace(provenance=origin)) == ""
+def test_a_file_without_figures_is_not_quoted(predictor, origin):
+    assert cost_and_quality(predictor.replace(provenance=origin)) == ""

@@ -322,7 +322,7 @@ def read_classes(classes: ArrayLike) -> NDArray[Any]:
     labels = array.tolist()
     kind = _label_type(labels) if array.ndim == 1 else None
     if kind is None or len(set(labels)) < len(labels):
-        raise DataError("classes: pass distinct labels, all bool, int, finite float or str")
+        raise DataError("classes: labels must be distinct and all bool, int, finite float or str")
     return np.array(labels, dtype=LABEL_TYPES[kind])
 
 

@@ -21,6 +21,7 @@ ENDS = {
     "cap": "cap reached",
     "budget": "budget spent",
     "deadline": "deadline reached",
+    "expired": "expired: nobody answered in time",
     "source_failed": "a source failed",
     "stopped": "stopped by the caller",
 }

@@ -83,8 +83,8 @@ class Receipt:
     stopped : str or None
         Why the walk ended, as a code: ``"complete"``, ``"sure"``, ``"settled"`` and
         ``"not_worth_it"`` if the model asks for nothing more; ``"cap"``, ``"budget"``,
-        ``"deadline"``, ``"source_failed"`` and ``"stopped"`` if it was stopped. None if it has not
-        ended.
+        ``"deadline"``, ``"expired"``, ``"source_failed"`` and ``"stopped"`` if it was stopped. None
+        if it has not ended.
     unread : tuple of str or int
         Features whose values were passed but not used; they are not charged.
     reason : str

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["NamedWalk"]
 
 # Why a caller may stop a walk.
-STOPS = ("stopped", "cap", "budget", "deadline", "source_failed")
+STOPS = ("stopped", "cap", "budget", "deadline", "expired", "source_failed")
 # The value of a column that stands for a call of a model in the file: one call.
 CALLED = 1
 
@@ -188,7 +188,7 @@ class NamedWalk:
         ----------
         reason : str, optional
             Why, in words; by default what the code means.
-        code : {"stopped", "cap", "budget", "deadline", "source_failed"}
+        code : {"stopped", "cap", "budget", "deadline", "expired", "source_failed"}
             Why, as `Receipt.stopped` says it.
         """
         if code not in STOPS:

@@ -17,7 +17,8 @@ __all__ = ["CALL", "complete_table", "connect_for", "connect_model", "load_expen
 
 CALL = click.option(
     "--call", metavar="URL|FILE",
-    help="Expensive model of a gate that does not contain it: a server, or a model file.",
+    help="Expensive model of a gate that does not contain it: the URL of a server, or a model "
+    "file.",
 )  # fmt: skip
 
 

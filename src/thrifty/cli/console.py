@@ -189,7 +189,7 @@ def show_fit(facts: dict[str, Any]) -> None:
         elif hidden[0]["tied"]:
             why = "ahead of all cheaper ones by less than the digits show"
         show_text(
-            f"The chosen model is not on it, but {why}: {chosen['learner']}, mean bill "
+            f"The chosen model is not on this frontier, but {why}: {chosen['learner']}, mean bill "
             f"{format_mean(point['bill'], unit)}, {metric} "
             f"{format_quality(metric, point['quality'])}"
         )

@@ -47,11 +47,11 @@ def curve(
     """Trace the cost/quality curve.
 
     TABLE is a CSV or Parquet file. Trains every learner on 80% of the rows over its whole range of
-    costs, and evaluates bill and quality of each point on the other 20%.
+    costs, and evaluates the bill and quality of each point on the other 20%.
     """
     suffix = output.suffix.lower()
     if suffix not in SUFFIXES:
-        raise click.BadParameter(f"'{output}' is none of {', '.join(SUFFIXES)}.", param_hint="-o")
+        raise click.BadParameter(f"'{output}' must end in {', '.join(SUFFIXES)}.", param_hint="-o")
     check_outputs([output], [options.table, options.prices])
     data = read_training_data(options)
     from thrifty.frontier import trace

@@ -31,7 +31,7 @@ def demo(output: Path) -> None:
 
     Heart disease, 920 patients, with published prices: all tests cost 324 Canadian dollars, and a
     clinic has 30 per patient. Runs the commands that you would run: check, fit, curve, predict and
-    ask. All files are written to a folder, so that you can go on from there.
+    ask. All files are written to a folder, so you can continue from there.
     """
     make_folder(output)
     click.echo(

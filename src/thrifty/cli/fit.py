@@ -80,11 +80,11 @@ def fit(
 
     TABLE is a CSV or Parquet file, or a folder or a pattern of them. Trains on 80% of the rows,
     picks the model by how it predicts rows that it has not seen in training, and reports its
-    quality and cost on the other 20%. With learners other than ladders, 60% are trained on, and 20%
-    are held out to pick the model on.
+    quality and cost on the other 20%. Learners other than ladders train on 60% and leave 20% for
+    picking the model.
 
-    Of a folder, a pattern, or a file of more than 50 million values, 100,000 rows are drawn for all
-    of this, and the boosted trees of the model are then trained on all other rows.
+    For a folder, a pattern, or a file of more than 50 million values, all of this is done on a
+    sample of 100,000 rows; the boosted trees of the model are then trained on all other rows.
     """
     safety = _read_confidence(budget, quality, costs, confidence, no_confidence)
     check_outputs([output, report, card], [options.table, options.prices, costs])

@@ -35,7 +35,7 @@ COMMANDS = {
     "report": "Write a report about a model on labeled rows.",
     "inspect": "Show what a model file contains.",
     "import": "Convert a LightGBM or XGBoost model to a model file.",
-    "ledger": "Look after the record of purchases.",
+    "ledger": "Maintain the record of purchases.",
     "what-if": "Replay past cases on another model.",
     "demo": "Run a short tour on a built-in data set.",
 }

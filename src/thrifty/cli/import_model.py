@@ -45,7 +45,7 @@ def import_model(
     """Convert a LightGBM or XGBoost model to a model file.
 
     MODEL is a text file saved by LightGBM or a JSON file saved by XGBoost. The new model makes the
-    same predictions and knows the price of each.
+    same predictions and knows what each of them costs.
     """
     check_outputs([output], [model, prices])
     if tolerance and not short_circuit:

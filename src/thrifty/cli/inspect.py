@@ -20,6 +20,8 @@ __all__ = ["inspect"]
 
 # Entries of a list that are shown before "and 12 more".
 MAX_LISTED = 20
+# Names of entries in a file that do not speak for themselves.
+LABELS = {"thrifty": "Thrifty version", "data": "hash of the data"}
 DIGEST = re.compile("[0-9a-f]{64}")
 
 
@@ -29,9 +31,9 @@ DIGEST = re.compile("[0-9a-f]{64}")
 def inspect(model: Path, as_json: bool) -> None:
     """Show what a model file contains.
 
-    Reads the header and checks it as loading does; the model itself is not built. Of a file of
-    several operating points, all are listed, and the rest is about the default one. --json has all
-    details.
+    Reads the header and checks it as loading would, without building the model. If the file has
+    several operating points, all of them are listed, and the rest describes the default one. --json
+    shows every detail.
     """
     from thrifty.bundle import Schema, describe
     from thrifty.costs import BoundPrices
@@ -130,7 +132,7 @@ def _show(contents: dict[str, Any]) -> None:
         _show_decision(contents["decision"]["costs"], classes)
     for name, value in {"knob": contents["knob"], **(contents["provenance"] or {})}.items():
         if value is not None and name != "ranges":  # these would be a wall of numbers
-            _echo(f"{name}: {_short(value)}")
+            _echo(f"{LABELS.get(name, name.replace('_', ' '))}: {_short(value)}")
     _echo(f"prices: {money(contents['full'], unit)} for all {len(features)} features")
     if contents["evaluation"]:
         _echo(f"price of an evaluation: {money(contents['evaluation'], unit)}")
@@ -185,6 +187,8 @@ def _short(value: Any) -> str:
     elif isinstance(value, list):
         text = ", ".join(_short(each) for each in value[:MAX_LISTED])
         text += f" and {len(value) - MAX_LISTED} more" if len(value) > MAX_LISTED else ""
+    elif isinstance(value, bool):
+        text = "yes" if value else "no"
     elif isinstance(value, float):
         text = f"{value:.6g}"
     else:

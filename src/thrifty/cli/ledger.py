@@ -23,23 +23,23 @@ KEY_FILE = click.option(
 DAYS = click.FloatRange(min=0)
 
 
-@click.group(short_help="Look after the record of purchases.")
+@click.group(short_help="Maintain the record of purchases.")
 def ledger() -> None:
-    """Look after the record of purchases.
+    """Maintain the record of purchases.
 
-    LEDGER is a file, or the URL of a PostgreSQL database.
+    LEDGER is an SQLite file, or the URL of a PostgreSQL database.
     """
 
 
 @ledger.command(name="open")
 @click.argument("ledger")
-@click.option("--assume-paid", is_flag=True, help="Resolve the abandoned ones as paid.")
+@click.option("--assume-paid", is_flag=True, help="Record abandoned purchases as paid.")
 @KEY_FILE
 @JSON
 def open_(ledger: str, assume_paid: bool, key_file: Path | None, as_json: bool) -> None:
-    """List purchases that were begun and are not settled.
+    """List purchases that were started but not settled.
 
-    Those whose time is over were abandoned: their process has died.
+    A purchase whose time is up was abandoned: its process has died.
     """
     from thrifty.costs.money import money
     from thrifty.serve import Ledger
@@ -58,7 +58,7 @@ def open_(ledger: str, assume_paid: bool, key_file: Path | None, as_json: bool) 
         return
     if resolved:
         total = money(sum(entry.quoted for entry in resolved))
-        click.echo(f"assumed to be paid: {len(resolved)} purchases, {total}")
+        click.echo(f"purchases recorded as paid: {len(resolved)}, for {total}")
     rows = [
         (e.item, e.case[:12], money(e.quoted), f"{now - e.intent_at:.0f} s",
          "abandoned" if e.expires_at <= now else "under way")
@@ -76,9 +76,9 @@ def open_(ledger: str, assume_paid: bool, key_file: Path | None, as_json: bool) 
 @click.option("--no-values", is_flag=True, help="Leave out values and answers.")
 @KEY_FILE
 def export(ledger: str, output: Path, no_values: bool, key_file: Path | None) -> None:
-    """Write all cases with their purchases, one JSON object a line.
+    """Write all cases with their purchases, one JSON object per line.
 
-    Ids are keyed hashes, as in the ledger.
+    IDs are keyed hashes, as in the ledger.
     """
     from thrifty.files import write_whole
     from thrifty.serve import Ledger
@@ -96,22 +96,22 @@ def export(ledger: str, output: Path, no_values: bool, key_file: Path | None) ->
                     purchase["values"] = None
             lines.append(json.dumps(case, ensure_ascii=False) + "\n")
     write_whole(output, "".join(lines).encode())
-    click.echo(f"{len(lines)} cases written to {output}")
+    click.echo(f"cases written to {output}: {len(lines)}")
 
 
 @ledger.command()
 @click.argument("ledger")
 @click.option("--values-days", type=DAYS, callback=finite, metavar="N",
-              help="Erase values, and answers, that are older.")  # fmt: skip
+              help="Erase values and answers older than N days.")  # fmt: skip
 @click.option("--cases-days", type=DAYS, callback=finite, metavar="N",
-              help="Delete cases that are older, with their purchases.")  # fmt: skip
+              help="Delete cases older than N days, with their purchases.")  # fmt: skip
 @KEY_FILE
 def retain(
     ledger: str, values_days: float | None, cases_days: float | None, key_file: Path | None
 ) -> None:
     """Erase old values and delete old cases.
 
-    Cases with open purchases stay.
+    Cases with open purchases are kept.
     """
     from thrifty.serve import Ledger
 
@@ -119,4 +119,4 @@ def retain(
         raise click.UsageError("Give --values-days, --cases-days or both.")
     with Ledger.open(ledger, key_file, create=False) as opened:
         n_values, n_cases = opened.retain(values_days, cases_days)
-    click.echo(f"values of {n_values} purchases erased, {n_cases} cases deleted")
+    click.echo(f"purchases whose values were erased: {n_values}; cases deleted: {n_cases}")

@@ -32,30 +32,40 @@ AMOUNT = click.FloatRange(min=0)
 @click.command(short_help="Answer requests over HTTP.")
 @click.argument("model", type=FILE, required=False)
 @click.option("--sources", type=FILE,
-              help="TOML file that declares where features come from; what no source delivers, the "
-              "client is asked for.")  # fmt: skip
+              help="TOML file that says where features come from; the client is asked for the "
+              "rest.")  # fmt: skip
 @click.option("--ledger", metavar="URL",
-              help="Record of all cases and purchases, so that nothing is bought twice: an SQLite "
-              "file, or postgresql://...; by default a temporary one.")  # fmt: skip
+              help="Where to record all cases and purchases, so that nothing is bought twice: an "
+              "SQLite file, or postgresql://...; by default a temporary file.")  # fmt: skip
 @click.option("--budget", type=AMOUNT, callback=finite, metavar="B",
-              help="Hold the mean spend at B, with the operating points of MODEL.")  # fmt: skip
+              help="Keep mean spending per case at B, by choosing among the operating points of "
+              "MODEL.")  # fmt: skip
 @click.option("--per-minute", type=AMOUNT, callback=finite, metavar="X",
-              help="With --budget: most that the cases of one minute may spend.")  # fmt: skip
+              help="With --budget: most that all cases of one minute may spend "
+              "together.")  # fmt: skip
 @click.option("--per-day", type=AMOUNT, callback=finite, metavar="Y",
-              help="With --budget: most that the cases of one day (UTC) may spend.")  # fmt: skip
+              help="With --budget: most that all cases of one day (UTC) may spend "
+              "together.")  # fmt: skip
 @click.option("--shadow", type=FILE, metavar="MODEL2",
-              help="Replay each case on another model, without buying anything; /metrics "
-              "compares.")  # fmt: skip
+              help="Replay each case on another model, without buying anything; /metrics compares "
+              "the two.")  # fmt: skip
 @click.option("--host", default="127.0.0.1", show_default=True,
-              help="Address to listen on; one that others reach needs a token.")  # fmt: skip
-@click.option("--port", type=click.IntRange(0, 65_535), default=8000, show_default=True)
+              help="Address to listen on; one that other machines can reach needs a "
+              "token.")  # fmt: skip
+@click.option("--port", type=click.IntRange(0, 65_535), default=8000, show_default=True,
+              help="Port to listen on; 0 picks a free one.")  # fmt: skip
 @click.option("--token-file", type=FILE,
-              help=f"File with the token of clients; by default ${TOKEN_VARIABLE}.")  # fmt: skip
+              help="File with the token that clients must send; by default "
+              f"${TOKEN_VARIABLE}.")  # fmt: skip
 @click.option("--demo", is_flag=True,
-              help="Serve a model that comes with Thrifty, from vendors on this machine that are "
-              "slow, flaky and silent.")  # fmt: skip
+              help="Serve a built-in model, with simulated vendors on this machine: a slow one, a "
+              "flaky one, and one that sometimes does not answer.")  # fmt: skip
+@click.option("--expire-days", type=click.FloatRange(0, min_open=True), callback=finite, default=7,
+              show_default=True, metavar="N",
+              help="End a case with its best answer so far if its client does not answer for N "
+              "days.")  # fmt: skip
 @click.option("--rate", type=click.FloatRange(0, min_open=True), default=500, show_default=True,
-              help="Requests per second that one client may send.")  # fmt: skip
+              help="Requests per second allowed for each client.")  # fmt: skip
 def serve(
     model: Path | None,
     sources: Path | None,
@@ -68,12 +78,13 @@ def serve(
     port: int,
     token_file: Path | None,
     demo: bool,
+    expire_days: float,
     rate: float,
 ) -> None:
     """Answer requests over HTTP.
 
-    MODEL is a model file. The server listens on this machine only, unless a token is set. It
-    has a page for people at /, and describes its requests at /docs and /openapi.json.
+    MODEL is a model file. Only this machine can reach the server, unless --host and a token are
+    set. It has a web page at /, and documents its requests at /docs and /openapi.json.
     """
     _check_usage(model, sources, demo, budget, per_minute, per_day)
     try:
@@ -88,7 +99,7 @@ def serve(
     from thrifty.serve import Ledger, Pacing, Runtime, Shadow, read_sources
     from thrifty.web.demo import demonstration
 
-    settings = Settings(host=host, port=port, token=_read_token(token_file), rate=rate)
+    settings = Settings(host, port, _read_token(token_file), rate=rate, expire_days=expire_days)
     # When uvicorn has stopped, it raises the signal again: what was opened here is closed then.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: sys.exit(0))
@@ -119,7 +130,7 @@ def serve(
         url = f"http://{where}:{socket.getsockname()[1]}"
         echo(f"serving {'a demonstration' if demo else model} on {url} (stop with Ctrl+C)")
         if ledger is None:
-            echo("cases are kept until the server stops; --ledger FILE keeps them")
+            echo("cases are lost when the server stops; --ledger FILE keeps them")
         if shown is not None:
             _show_demo(shown, url)
         uvicorn.Server(config).run([socket])
@@ -137,7 +148,9 @@ def _check_usage(
     if budget is None and (per_minute is not None or per_day is not None):
         raise click.UsageError("--per-minute and --per-day need --budget.")
     if demo and (model or sources or budget is not None):
-        raise click.UsageError("--demo has its own model and sources; name none.")
+        raise click.UsageError(
+            "--demo has its own model and sources; leave out MODEL, --sources and --budget."
+        )
     if model is None and not demo:
         raise click.UsageError("Missing argument 'MODEL'; or try --demo.")
 
@@ -155,9 +168,9 @@ def _show_demo(demo: Demo, url: str) -> None:
     echo(
         f"""
 Does a patient have heart disease? Patients are p0 to p919. What a case needs is bought from three
-vendors on {demo.url}: a slow laboratory, a flaky cardiology, and imaging that is
-silent for every fifth patient. Age, sex, chest pain and blood pressure are asked of you.
-Prices are in Canadian dollars. The vendors are declared in {demo.sources}
+vendors on {demo.url}: a slow laboratory, a flaky cardiology department, and an
+imaging center that does not answer for every fifth patient. You are asked for age, sex, chest pain
+and blood pressure. Prices are in Canadian dollars. The vendors are declared in {demo.sources}
 
 Open {url}/ in a browser, or try:
 
@@ -176,8 +189,8 @@ curl {url}/v1/next -d '{{"known": {{"cp": 4}}}}'"""
         f"""curl {url}/metrics
 
 The first case waits for you: send what it asks for to /v1/cases/CASE/values, where CASE is the
-"case" of its answer. In the third, imaging is silent; the fourth stops at its cap. Any case that is
-sent again under its id costs nothing."""
+"case" of its answer. In the third, the imaging center does not answer; the fourth stops at its cap.
+Sending a case again under the same id costs nothing."""
     )
 
 

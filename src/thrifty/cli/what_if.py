@@ -17,7 +17,7 @@ __all__ = ["what_if"]
 @click.argument("ledger")
 @click.argument("model", type=FILE)
 @click.option("--cap", type=click.FloatRange(min=0), callback=finite, metavar="C",
-              help="What a case may cost at most with the other model.")  # fmt: skip
+              help="Most that a case may cost with MODEL.")  # fmt: skip
 @KEY_FILE
 @JSON
 def what_if(
@@ -25,9 +25,9 @@ def what_if(
 ) -> None:
     """Replay past cases on another model.
 
-    Compares answers and bills of the cases of LEDGER with those that MODEL would give. LEDGER is a
-    file, or the URL of a PostgreSQL database. Nothing is bought: a case is compared if it bought
-    all that the other model asks for.
+    Compares the answers and bills of the cases in LEDGER with those that MODEL would give. LEDGER
+    is an SQLite file, or the URL of a PostgreSQL database. Nothing is bought: only cases that have
+    all values that MODEL asks for are compared.
     """
     from thrifty.bundle import load
     from thrifty.costs.money import money
@@ -55,13 +55,11 @@ def what_if(
     click.echo(f"cases replayed: {facts['replayed']}")
     if found.replayed:
         share = found.changed / len(found.replayed)
-        click.echo(f"other answers: {found.changed} ({share:.1%})")
+        click.echo(f"different answers: {found.changed} ({share:.1%})")
         before, after = (money(bill, unit) for bill in (found.bill_before, found.bill_after))
         click.echo(f"mean bill: {after} instead of {before}")
     if found.incomplete:
         most = max(found.lacking, key=lambda feature: found.lacking[feature])
-        click.echo(
-            f"not comparable: {found.incomplete}, as values were never bought, most often {most!r}"
-        )
+        click.echo(f"not comparable: {found.incomplete}, for lack of values, most often {most!r}")
     if found.without_values:
-        click.echo(f"without values: {found.without_values}, not ended or erased")
+        click.echo(f"without values: {found.without_values}, still open or erased")

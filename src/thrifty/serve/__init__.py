@@ -16,7 +16,8 @@ lets a gate call an expensive model that is not part of its file.
 from __future__ import annotations
 
 from thrifty.serve.calls import connect
-from thrifty.serve.cases import Cases, CaseState, CaseSummary, TooManyCasesError
+from thrifty.serve.case_state import CaseState, CaseSummary
+from thrifty.serve.cases import CaseExpiredError, Cases, TooManyCasesError
 from thrifty.serve.experts import ASK
 from thrifty.serve.interview import Interview, Question
 from thrifty.serve.ledger import Ledger
@@ -53,6 +54,7 @@ __all__ = [
     "AsyncSource",
     "CallSource",
     "Case",
+    "CaseExpiredError",
     "CaseReceipt",
     "CaseState",
     "CaseSummary",

@@ -9,13 +9,15 @@ import secrets
 import weakref
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
 
+from thrifty.bundle.reason import ENDS
 from thrifty.errors import CaseConflictError, CaseNotFoundError, DataError, LedgerError
-from thrifty.serve.interview import Question
+from thrifty.serve.case_state import CaseState, CaseSummary
 from thrifty.serve.ledger import Ledger
-from thrifty.serve.ledger.records import STEP_ITEM, CaseRecord, CaseRow, Entry, Header
+from thrifty.serve.ledger.records import STEP_ITEM, CaseRecord, CaseRow, Ending, Entry, Header
 from thrifty.serve.runtime.answers import (
     Answer,
     Answers,
@@ -30,63 +32,23 @@ from thrifty.serve.runtime.run import CaseRun
 from thrifty.serve.runtime.runtime import Runtime
 from thrifty.serve.sources.values import load_values
 
-__all__ = ["CaseState", "CaseSummary", "Cases", "TooManyCasesError"]
+__all__ = ["CaseExpiredError", "Cases", "TooManyCasesError"]
 
+T = TypeVar("T")
 
 # Seconds within which a ledger answers if it can serve.
 READY_WITHIN = 5.0
 HANDLE = re.compile("[0-9a-f]{64}")
+# Most cases that one call of `Cases.expire` ends.
+MAX_EXPIRED = 1000
 
 
 class TooManyCasesError(CaseConflictError):
     """As many cases are open as may be."""
 
 
-@dataclass(frozen=True)
-class CaseState:
-    """Where a case stands.
-
-    Parameters
-    ----------
-    handle : str
-        What the case goes by from now on: a keyed hash of its id, which tells nobody the id.
-    done : bool
-        Whether it has ended.
-    asks : tuple of Question
-        What the client should get now, the most useful first; empty when it is done. If it is
-        not done and empty all the same, sources are being asked: `tell` no values to go on.
-    receipt : CaseReceipt
-        Its `answer` is the best answer so far.
-    left : float or None
-        What the cap still allows; None without a cap.
-    """
-
-    handle: str
-    done: bool
-    asks: tuple[Question, ...]
-    receipt: CaseReceipt
-    left: float | None
-
-
-@dataclass(frozen=True)
-class CaseSummary:
-    """An open case in a list.
-
-    Parameters
-    ----------
-    handle : str
-    started_at : float
-        Seconds since 1970.
-    spent : float
-        All charges so far, without evaluations.
-    n_answers : int
-        How many features the client has answered.
-    """
-
-    handle: str
-    started_at: float
-    spent: float
-    n_answers: int
+class CaseExpiredError(CaseConflictError):
+    """A case has ended because its client did not answer in time."""
 
 
 class Cases:
@@ -103,6 +65,8 @@ class Cases:
         any other, too.
     max_open : int
         Most cases that may be open at a time.
+    expire_days : float
+        Days without an answer or a purchase after which `expire` ends a case.
 
     Attributes
     ----------
@@ -132,13 +96,13 @@ class Cases:
     (True, 'yes', 1.0, 4.0)
     """
 
-    def __init__(self, runtime: Runtime, max_open: int = 10_000) -> None:
+    def __init__(self, runtime: Runtime, max_open: int = 10_000, expire_days: float = 7.0) -> None:
         if runtime.ledger is None:
             raise DataError(
                 "cases wait in a ledger: pass Runtime(..., ledger=Ledger.open(...)), or "
                 "Ledger.temporary()"
             )
-        self.runtime, self._max_open = runtime, max_open
+        self.runtime, self._max_open, self._expire_days = runtime, max_open, expire_days
         self._ledger: Ledger = runtime.ledger
         self.ended: Counter[str] = Counter()
         self.billed = 0.0
@@ -146,7 +110,7 @@ class Cases:
         # Contexts are not stored; the oldest is forgotten first.
         self._contexts: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
-        self._tasks: set[asyncio.Task[CaseState]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     async def create(self, case: Case) -> CaseState:
         """Start a case; with the id of one that exists, go on where it was.
@@ -157,6 +121,8 @@ class Cases:
             If a known value is invalid, or the cap is less than the evaluations that come first.
         CaseConflictError
             If the case exists with another cap, or with other values.
+        CaseExpiredError
+            If it exists and has expired.
         TooManyCasesError
         """
         if case.id is None:
@@ -201,6 +167,8 @@ class Cases:
         CaseConflictError
             If a feature has another value already, the cap does not allow the values, the case has
             ended, or a source has to be asked and the context is gone; nothing is recorded.
+        CaseExpiredError
+            If it has ended because nobody answered in time.
         """
         return await self._take(handle, Answers(values, known or {}), context)
 
@@ -229,8 +197,28 @@ class Cases:
         ------
         CaseConflictError
             If there is none.
+        CaseExpiredError
+            If the case has ended because nobody answered in time.
         """
         return await self._alone(handle, lambda: self._back(handle))
+
+    async def expire(self) -> int:
+        """End cases that nobody answers any more, each with its best answer so far.
+
+        These are the cases without an answer or a purchase for `expire_days`. A server calls this
+        once a minute.
+
+        Returns
+        -------
+        int
+            How many have ended: at most 1000 at a time, the oldest first.
+        """
+        idle = self._ledger.idle_cases(self._expire_days, MAX_EXPIRED)
+        ended = 0
+        for row, entries in await asyncio.wrap_future(idle):
+            record = CaseRecord(row, {entry.item: entry for entry in entries})
+            ended += await self._alone(row.header.case, partial(self._expire, record, row))
+        return ended
 
     async def open_cases(self, limit: int = 100) -> list[CaseSummary]:
         """Return cases that have not ended, the oldest first."""
@@ -281,11 +269,11 @@ class Cases:
 
     # --- steps
 
-    async def _alone(self, handle: str, work: Callable[[], Awaitable[CaseState]]) -> CaseState:
+    async def _alone(self, handle: str, work: Callable[[], Awaitable[T]]) -> T:
         """Take one step of a case at a time; it goes on if the caller does not wait for it."""
         lock = self._locks.setdefault(handle, asyncio.Lock())
 
-        async def step() -> CaseState:
+        async def step() -> T:
             async with lock:
                 return await work()
 
@@ -294,7 +282,7 @@ class Cases:
         task.add_done_callback(self._end)
         return await asyncio.shield(task)
 
-    def _end(self, task: asyncio.Task[CaseState]) -> None:
+    def _end(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # whoever waits has seen it
@@ -303,6 +291,8 @@ class Cases:
         record = await run.find()
         if record.row is not None:
             return await self._resume(record, record.row, case)
+        if await self.count_open() >= self._max_open:
+            await self.expire()
         if await self.count_open() >= self._max_open:
             raise TooManyCasesError(
                 f"{self._max_open} cases are open; end some, or try again later"
@@ -340,6 +330,7 @@ class Cases:
         while True:
             record = await self._find(handle)
             assert record.row is not None
+            _check_not_expired(record.row)
             if context:
                 self._remember(handle, context)
             run = self._run(record.row, deadline)
@@ -364,11 +355,33 @@ class Cases:
         while True:
             record = await self._find(handle)
             assert record.row is not None
+            _check_not_expired(record.row)
             entries = self._draft(record, withdraw_last(record))
             run = self._run(record.row)
             run.begin(_with(record, entries), retry=False)
             if await asyncio.wrap_future(self._ledger.take_step(record, entries)):
                 return self._state(run, await run.go_on(buying=False), record)
+
+    async def _expire(self, record: CaseRecord, row: CaseRow) -> bool:
+        """End an idle case; False if somebody has answered it since the record was read."""
+        entries = self._draft(record, [(STEP_ITEM, 0.0, "expired", None)])
+        run: CaseRun | None = None
+        try:
+            run = self._run(row)
+            run.begin(_with(record, entries), retry=False)
+        except DataError:  # it began with another model, which this one cannot go on from
+            run = None
+        if not await asyncio.wrap_future(self._ledger.take_step(record, entries)):
+            return False
+        if run is not None:
+            self._state(run, await run.go_on(buying=False), record)
+            return True
+        spent = sum(entry.charged for entry in record.entries.values())
+        unit = self.runtime.predictor.prices.unit
+        ending = Ending("expired", ENDS["expired"], None, "[]", spent, spent, unit)
+        await asyncio.wrap_future(self._ledger.finish(row.header, ending))
+        self.ended["expired"] += 1
+        return True
 
     def _draft(self, record: CaseRecord, found: list[Answer]) -> tuple[Entry, ...]:
         assert record.row is not None
@@ -384,6 +397,7 @@ class Cases:
         if row is None:
             raise CaseNotFoundError(f"the ledger has no case {handle[:8]}...")
         if row.ending is not None and row.ending.answer is None:
+            _check_not_expired(row)
             raise CaseNotFoundError(f"the values of the case {handle[:8]}... were erased")
         if row.ending is not None and not self.runtime.has(row.header.model):
             raise CaseConflictError(f"another model has answered the case {handle[:8]}...")
@@ -447,6 +461,15 @@ class Cases:
 def _has_ended(row: CaseRow) -> bool:
     """Return whether a case is over: one that was late can go on."""
     return row.ending is not None and row.ending.stopped != "deadline"
+
+
+def _check_not_expired(row: CaseRow) -> None:
+    """Refuse to go on with a case that has expired."""
+    if row.ending is not None and row.ending.stopped == "expired":
+        raise CaseExpiredError(
+            f"the case {row.header.case[:8]}... has expired: it was not answered in time; "
+            "start another one"
+        )
 
 
 def _with(record: CaseRecord, entries: tuple[Entry, ...]) -> CaseRecord:

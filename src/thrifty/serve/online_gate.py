@@ -269,7 +269,7 @@ class OnlineGate:
             if label is None or label is ASK or label != label:
                 raise DataError(f"label: {label!r} is not a label; call drop if there is no answer")
             if self.labels is not None and label not in self.labels:
-                raise DataError(f"label: {label!r} is none of {self.labels[:MAX_LISTED]}")
+                raise DataError(f"label: {label!r} is not one of {self.labels[:MAX_LISTED]}")
             advice, probability, _ = self._open.pop(name)
             losses = [self.cost if said is ASK else float(said != label) for said in advice]
             self.answered += 1
@@ -431,7 +431,7 @@ class OnlineGate:
         """Return the advice of an expert if it is `ASK` or a label that may occur."""
         if advice is not ASK and self.labels is not None and advice not in self.labels:
             labels = self.labels[:MAX_LISTED]
-            raise DataError(f"expert {expert} says {advice!r}, which is none of {labels}")
+            raise DataError(f"expert {expert} says {advice!r}, which is not one of {labels}")
         return advice
 
 

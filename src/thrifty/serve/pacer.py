@@ -1,10 +1,10 @@
 """Pacing: hold the mean bill at the budget while the data drift.
 
-Several operating points of one model are at hand. The pacer keeps a price of money (the dual
-variable of the budget) and serves each case with the point that is best at that price:
-argmax of quality - price * bill. A case that costs more than the budget raises the price, one
+Several operating points of one model are at hand. The pacer keeps a cost weight (the dual
+variable of the budget) and serves each case with the point that is best at that weight:
+argmax of quality - weight * bill. A case that costs more than the budget raises the weight, one
 that costs less lowers it, by a constant step of its logarithm. The steps add up: over any run of
-cases, what was spent beyond the budget is at most (highest - lowest log price) / step budgets.
+cases, what was spent beyond the budget is at most (highest - lowest log weight) / step budgets.
 
 Several processes may pace together: each adds its steps to a state that they share (`Pacer.merge`),
 and goes on from what all have added (`Pacer.adopt`).
@@ -120,7 +120,7 @@ class Pacer:
     budget : float
         What a case may cost on average; at least the bill of the cheapest point.
     step : float
-        How much the logarithm of the price of money changes after a case that costs one budget
+        How much the logarithm of the cost weight changes after a case that costs one budget
         too much. Larger steps settle faster and lose a little quality.
     per_minute, per_day : float, optional
         Ceilings on what the cases that begin in each minute and each day (UTC) spend. They are
@@ -176,7 +176,7 @@ class Pacer:
         self._floor = math.log(self._slopes[-1]) - self.step if self._slopes else 0.0
         affordable = sum(bill <= self.budget for bill in bills) - 1
         is_slack = affordable == len(self._slopes)
-        self._log_price = self._floor if is_slack else math.log(self._slopes[affordable])
+        self._log_weight = self._floor if is_slack else math.log(self._slopes[affordable])
         self._ceilings = {
             name: Ceiling(float(limit), SECONDS[name], shared)
             for name, limit in (("minute", per_minute), ("day", per_day))
@@ -186,7 +186,7 @@ class Pacer:
         self._real = self._published = PRIOR_CASES * self.budget
         self._counts = [0] * len(self.points)
         self._settled = self._limited = 0
-        self._spent = self._promised = 0.0
+        self._spent = self._published_total = 0.0
 
     @property
     def lacks_grants(self) -> bool:
@@ -242,7 +242,7 @@ class Pacer:
             for ceiling, window in zip(self._ceilings.values(), ticket.windows, strict=False):
                 if ceiling.window == window and not may_go_on:
                     ceiling.committed += amount - ticket.cap
-            # What a case adds to the log price in the end is (spent - budget) / budget steps.
+            # What a case adds to the log weight in the end is (spent - budget) / budget steps.
             self._move(amount - ticket.expected)
             if ticket.cap > 0:  # a stopped case says nothing about the bills of its point
                 self._since.add(amount, ticket.published)
@@ -250,7 +250,7 @@ class Pacer:
                 self._published = MEMORY * self._published + ticket.published
             self._settled += 1
             self._spent += amount
-            self._promised += ticket.published
+            self._published_total += ticket.published
 
     def cancel(self, ticket: Ticket) -> None:
         """Take back a ticket whose case was never served."""
@@ -268,7 +268,7 @@ class Pacer:
             self._counts[index] -= 1  # `ticket` counts it again
             self._settled -= 1
             self._spent -= spent
-            self._promised -= self.points[index].bill
+            self._published_total -= self.points[index].bill
 
     def correct(self, amount: float) -> None:
         """Record that cases which are settled have cost so much more, or less, after all."""
@@ -279,14 +279,14 @@ class Pacer:
             self._spent += amount
 
     def metrics(self) -> dict[str, Any]:
-        """Return what was spent against what was promised.
+        """Return what was spent against what was expected.
 
         Returns
         -------
         dict
             `cases`, `open` (not settled yet), `limited` (cases with less than their point may
             cost, because of a ceiling), `by_point` (cases), `spent`, `mean_spent`, `budget`,
-            `promised` (the published bills of the settled cases), `price_of_money`, and
+            `expected` (the published bills of the settled cases), `cost_weight`, and
             `committed` (per ceiling, in the present window) and `ceilings`.
         """
         with self._lock:
@@ -301,8 +301,8 @@ class Pacer:
                 "spent": self._spent,
                 "mean_spent": self._spent / settled if settled else None,
                 "budget": self.budget,
-                "promised": self._promised,
-                "price_of_money": math.exp(min(self._log_price, 700.0)),
+                "expected": self._published_total,
+                "cost_weight": math.exp(min(self._log_weight, 700.0)),
                 "committed": {name: each.committed for name, each in self._ceilings.items()},
                 "ceilings": {name: each.limit for name, each in self._ceilings.items()},
             }
@@ -334,12 +334,12 @@ class Pacer:
         with self._lock:
             now, since = self._clock(), replace(self._since, grants={})
             if shared is None:
-                log_price, real, published = self._log_price, self._real, self._published
+                log_weight, real, published = self._log_weight, self._real, self._published
                 grants: dict[str, Grant] = {}
             else:
-                log_price, real, published, grants = _read_state(shared)
+                log_weight, real, published, grants = _read_state(shared)
                 decay = MEMORY**since.n
-                log_price = max(log_price + since.moved, self._floor)
+                log_weight = max(log_weight + since.moved, self._floor)
                 real, published = (
                     max(decay * real + since.real, 0.0), decay * published + since.published
                 )  # fmt: skip
@@ -354,7 +354,7 @@ class Pacer:
                     found = ceiling.request(grants.get(name), largest, now)
                     grants[name], since.grants[name] = found
             state = {
-                "log_price": log_price,
+                "log_price": log_weight,  # its name in existing ledgers
                 "real": real,
                 "published": published,
                 "grants": {name: list(grant) for name, grant in grants.items()},
@@ -369,30 +369,30 @@ class Pacer:
         DataError
             If the state is not one that `merge` returned.
         """
-        log_price, real, published, grants = _read_state(state)
+        log_weight, real, published, grants = _read_state(state)
         with self._lock:
             self._since = since = self._since.without(changes)
             decay = MEMORY**since.n
-            self._log_price = max(log_price + since.moved, self._floor)
+            self._log_weight = max(log_weight + since.moved, self._floor)
             self._real = decay * real + since.real
             self._published = max(decay * published + since.published, self.budget)
             for name, own in changes.grants.items():
                 self._ceilings[name].take(grants[name], own)
 
     def _next(self) -> int:
-        """Return the point that is best at the present price."""
-        price = math.exp(min(self._log_price, 700.0))
-        return self._hull[sum(slope > price for slope in self._slopes)]
+        """Return the point that is best at the present cost weight."""
+        weight = math.exp(min(self._log_weight, 700.0))
+        return self._hull[sum(slope > weight for slope in self._slopes)]
 
     def _expected(self, index: int) -> float:
         """Return the bill that is expected of a point by what bills have been of late."""
         return self.points[index].bill * self._real / self._published
 
     def _move(self, excess: float) -> None:
-        """Move the price of money for what was spent beyond the budget."""
-        before = self._log_price
-        self._log_price = max(before + self.step * excess / self.budget, self._floor)
-        self._since.moved += self._log_price - before
+        """Move the cost weight for what was spent beyond the budget."""
+        before = self._log_weight
+        self._log_weight = max(before + self.step * excess / self.budget, self._floor)
+        self._since.moved += self._log_weight - before
 
 
 def _read_state(state: Mapping[str, Any]) -> tuple[float, float, float, dict[str, Grant]]:

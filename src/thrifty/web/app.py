@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -43,6 +44,8 @@ OPERATIONS = [
     Operation("GET", "/readyz", "Whether it can serve", "text/plain", errors=(503,)),
     Operation("GET", "/metrics", "Figures for Prometheus", "text/plain"),
 ]
+# How often cases that nobody answers any more are looked for.
+EXPIRE_SECONDS = 60.0
 
 
 def create_app(
@@ -84,7 +87,9 @@ def create_app(
     metrics = Metrics()
     model = ModelRoutes(predictor, name, settings)
     operations, routes = [*OPERATIONS], []
-    cases = None if runtime is None else Cases(runtime, settings.max_open)
+    cases = None
+    if runtime is not None:
+        cases = Cases(runtime, settings.max_open, settings.expire_days)
     if cases is not None:
         operations += CASE_OPERATIONS
         routes += CaseRoutes(cases, settings, metrics).routes
@@ -116,9 +121,13 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
+        if cases is None:
+            yield
+            return
+        expiring = asyncio.create_task(_keep_expiring(cases))
         yield
-        if cases is not None:
-            await cases.aclose()
+        expiring.cancel()
+        await cases.aclose()
 
     router = Router(
         routes=[
@@ -137,3 +146,11 @@ def create_app(
         redirect_slashes=False,
     )
     return Guard(router, settings, metrics)
+
+
+async def _keep_expiring(cases: Cases) -> None:
+    """End cases that nobody answers any more, now and then."""
+    while True:
+        with suppress(LedgerError):  # /readyz reports it
+            await cases.expire()
+        await asyncio.sleep(EXPIRE_SECONDS)

@@ -50,7 +50,7 @@ LIMIT = {
 
 def _step(path: str, summary: str, body: type) -> Operation:
     return Operation(
-        "POST", path, summary, CaseState, body, errors=(404, 409, 502, 503), parameters=(CASE,)
+        "POST", path, summary, CaseState, body, errors=(404, 409, 410, 502, 503), parameters=(CASE,)
     )
 
 
@@ -61,7 +61,7 @@ CASE_OPERATIONS = [
         "Predict a case: the server buys what it needs, and asks for what it cannot buy",
         CaseState,
         NewCase,
-        errors=(409, 502, 503),
+        errors=(409, 410, 502, 503),
         parameters=(ID,),
     ),
     Operation(
@@ -77,7 +77,7 @@ CASE_OPERATIONS = [
         "/v1/cases/{case}",
         "Where a case stands; nothing is bought",
         CaseState,
-        errors=(404, 409, 503),
+        errors=(404, 409, 410, 503),
         parameters=(CASE,),
     ),
     _step("/v1/cases/{case}/values", "Values that a case has asked for", CaseValues),

@@ -27,13 +27,13 @@ def _paced(pacing: Pacing) -> Iterator[Sample]:
     yield "thrifty_limited_cases_total", {}, found["limited"]
     yield "thrifty_paced_settled_total", {}, found["cases"] - found["open"]
     yield "thrifty_paced_spent_total", {}, found["spent"]
-    yield "thrifty_paced_promised_total", {}, found["promised"]
+    yield "thrifty_paced_expected_total", {}, found["expected"]
 
 
 def _pace(pacing: Pacing) -> Iterator[Sample]:
     found = pacing.metrics()
     yield "thrifty_budget", {}, found["budget"]
-    yield "thrifty_price_of_money", {}, found["price_of_money"]
+    yield "thrifty_cost_weight", {}, found["cost_weight"]
     for window, limit in found["ceilings"].items():
         yield "thrifty_ceiling", {"window": window}, limit
         yield "thrifty_ceiling_committed", {"window": window}, found["committed"][window]

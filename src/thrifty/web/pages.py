@@ -30,10 +30,10 @@ from thrifty.web.views import (
     about_model,
     answer_lines,
     charge_lines,
+    cost_and_quality,
     ended_words,
     has_client_step,
     pace_words,
-    promise_words,
     purpose_words,
     short_name,
     spending,
@@ -94,7 +94,7 @@ class Pages:
             "unit": self._unit,
             "predicts": purpose_words(predictor),
             "about": about_model(predictor),
-            "promise": promise_words(predictor),
+            "cost_and_quality": cost_and_quality(predictor),
             "curve": curve,
         }
         names = predictor.schema.names

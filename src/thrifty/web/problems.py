@@ -17,7 +17,7 @@ from thrifty.errors import (
     SourceError,
     ThriftyError,
 )
-from thrifty.serve import TooManyCasesError
+from thrifty.serve import CaseExpiredError, TooManyCasesError
 from thrifty.wire import ProblemDetails
 
 __all__ = ["ProblemError", "problem_of", "problem_response"]
@@ -32,6 +32,7 @@ STATUS: tuple[tuple[type[ThriftyError], int, str], ...] = (
     (BudgetError, 409, "The budget does not allow it"),
     (CaseNotFoundError, 404, "There is no such case"),
     (TooManyCasesError, 503, "Too many cases"),
+    (CaseExpiredError, 410, "The case has expired"),
     (CaseConflictError, 409, "The case does not allow it"),
     (DataError, 422, "The values cannot be used"),
 )

@@ -34,6 +34,8 @@ class Settings:
         Seconds after which a request is answered with 504; its purchases go on and settle.
     max_open : int
         Most cases that may be open at a time.
+    expire_days : float
+        Days without an answer or a purchase after which a case ends with its best answer so far.
 
     Raises
     ------
@@ -57,6 +59,7 @@ class Settings:
     rate: float = 500.0
     timeout: float = 60.0
     max_open: int = 10_000
+    expire_days: float = 7.0
 
     def __post_init__(self) -> None:
         problems = []
@@ -69,7 +72,7 @@ class Settings:
             problems.append(f"the token must have at least {MIN_TOKEN} characters, all ASCII")
         if not 0 <= self.port <= 65_535:
             problems.append(f"port: {self.port!r} is not from 0 to 65535")
-        for name in ("max_body", "max_rows", "rate", "timeout", "max_open"):
+        for name in ("max_body", "max_rows", "rate", "timeout", "max_open", "expire_days"):
             if not getattr(self, name) > 0:
                 problems.append(f"{name}: {getattr(self, name)!r} is not above 0")
         raise_all(DataError, "serve", problems)

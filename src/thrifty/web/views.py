@@ -21,10 +21,10 @@ __all__ = [
     "about_model",
     "answer_lines",
     "charge_lines",
+    "cost_and_quality",
     "ended_words",
     "has_client_step",
     "pace_words",
-    "promise_words",
     "purpose_words",
     "short_name",
     "spending",
@@ -140,6 +140,8 @@ def ended_words(receipt: CaseReceipt) -> str:
 
 def has_client_step(receipt: CaseReceipt) -> bool:
     """Return whether there is a step of the client that can be taken back."""
+    if receipt.stopped == "expired":
+        return False
     is_answered = any(charge.source == CLIENT for charge in receipt.charges)
     return is_answered or receipt.stopped == "stopped"
 
@@ -247,7 +249,7 @@ def about_model(predictor: Predictor) -> list[tuple[str, str]]:
     ]
 
 
-def promise_words(predictor: Predictor) -> str:
+def cost_and_quality(predictor: Predictor) -> str:
     """Say what the model cost and was worth on rows that it had not seen; empty if not known."""
     origin = predictor.provenance or {}
     unit, metric = predictor.prices.unit, str(origin.get("metric", "quality"))

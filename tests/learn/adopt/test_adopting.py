@@ -50,9 +50,9 @@ def test_names_can_come_from_a_table(forest, rows):
 def test_a_table_with_other_columns_is_refused(rows):
     frame = pd.DataFrame(rows.X, columns=list("abcde"))
     named = RandomForestClassifier(**SMALL).fit(frame, rows.two)
-    with pytest.raises(DataError, match="column 0 of X is 'z', the model has 'a'"):
+    with pytest.raises(DataError, match="column 0 of X is 'z', but the model has 'a'"):
         adopt(named, X=frame.rename(columns={"a": "z"}))
-    with pytest.raises(DataError, match="X has 4 columns, the model reads 5"):
+    with pytest.raises(DataError, match="X has 4 columns, but the model reads 5"):
         adopt(named, X=frame[list("abcd")])
     with pytest.raises(DataError, match="'b' of X holds categories, the model reads numbers"):
         adopt(named, X=frame.assign(b=np.where(frame["b"] > 0, "high", "low")))
@@ -60,14 +60,14 @@ def test_a_table_with_other_columns_is_refused(rows):
 
 @pytest.mark.parametrize("names", [list("abcd"), list("abcda")])
 def test_names_must_be_distinct_and_as_many_as_columns(forest, names):
-    with pytest.raises(DataError, match="give 5 distinct names"):
+    with pytest.raises(DataError, match="pass 5 distinct names"):
         adopt(forest, feature_names=names)
 
 
 def test_classes_can_be_renamed_but_not_miscounted(forest, rows):
     renamed = adopt(forest, classes=["bad", "good"]).predict(rows.held)
     np.testing.assert_array_equal(renamed == "good", forest.predict(rows.held) == "yes")
-    with pytest.raises(DataError, match="give 2 labels, got 3"):
+    with pytest.raises(DataError, match="the model has 2 classes, but got 3 labels"):
         adopt(forest, classes=["a", "b", "c"])
 
 

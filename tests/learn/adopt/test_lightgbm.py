@@ -167,13 +167,13 @@ def text(rows):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("objective=regression", "objective=poisson"), "objective 'poisson' is none of"),
+        (("objective=regression", "objective=poisson"), "objective 'poisson' is not one of"),
         (("objective=regression", "objective=regression sqrt"), "regression sqrt"),
         (("objective=regression", "objective=multiclassova num_class:3"), "multiclassova"),
         (("num_class=1", "num_class=2"), "2 outputs"),
         (("is_linear=0", "is_linear=1"), "linear trees"),
-        (("left_child=", "left_child=0 0 "), "not a sound|not trees"),
-        (("left_child=", "left="), "not a sound LightGBM model"),
+        (("left_child=", "left_child=0 0 "), "is damaged|not trees"),
+        (("left_child=", "left="), "the LightGBM model is damaged"),
         (("leaf_value=", "leaf_value=nan "), "not trees"),
         (("end of trees", ""), "in the middle"),
         (("num_class=1", "num_class=99999999999"), "num_class is '?99999999999"),

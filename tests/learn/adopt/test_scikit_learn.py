@@ -194,8 +194,11 @@ def test_the_forest_alone_can_be_had(rows):
     ("estimator", "message"),
     [
         (RandomForestClassifier(), "RandomForestClassifier is not fitted"),
-        (LogisticRegression(), "a LogisticRegression cannot be adopted; adopt takes fitted"),
-        (object(), "an? object cannot be adopted"),
+        (
+            LogisticRegression(),
+            "type LogisticRegression cannot be adopted; adopt takes fitted",
+        ),
+        (object(), "an object of type object cannot be adopted"),
     ],
 )
 def test_what_cannot_be_adopted_is_refused(estimator, message):

@@ -124,27 +124,27 @@ def change(model, *keys, to):
 @pytest.mark.parametrize(
     ("keys", "to", "message"),
     [
-        (("objective", "name"), "count:poisson", "objective 'count:poisson' is none of"),
+        (("objective", "name"), "count:poisson", "objective 'count:poisson' is not one of"),
         (("gradient_booster", "name"), "dart", "booster 'dart'"),
         (("learner_model_param", "num_target"), "2", "more than one target"),
         (("learner_model_param", "base_score"), "[1E0,2E0]", "2 base scores for 1 outputs"),
         (("learner_model_param", "base_score"), "[NaN]", "finite"),
         (("learner_model_param", "num_feature"), "1", "beyond the 1"),
-        (("gradient_booster", "model"), {}, "not a sound XGBoost model"),
-        (("gradient_booster", "model"), [], "not a sound XGBoost model"),
-        (("gradient_booster", "model", "cats"), 5, "not a sound XGBoost model"),
+        (("gradient_booster", "model"), {}, "the XGBoost model is damaged"),
+        (("gradient_booster", "model"), [], "the XGBoost model is damaged"),
+        (("gradient_booster", "model", "cats"), 5, "the XGBoost model is damaged"),
         (("gradient_booster", "model", "tree_info"), [10**30] * 99, "tree_info is not a list"),
-        (("attributes",), 5, "not a sound XGBoost model"),
+        (("attributes",), 5, "the XGBoost model is damaged"),
         (("attributes",), {"scikit_learn": "", "best_iteration": "9" * 30}, "best_iteration is"),
         (("feature_names",), [5], "distinct names"),
-        (("feature_names",), 5, "not a sound XGBoost model"),
+        (("feature_names",), 5, "the XGBoost model is damaged"),
         (("learner_model_param", "num_feature"), "99999999999", "num_feature is 99999999999"),
         (("learner_model_param", "num_feature"), -1, "num_feature is -1"),
         (("learner_model_param", "num_class"), "99999999999", "num_class is 99999999999"),
         (("learner_model_param", "base_score"), "[1E999]", "finite"),
         (("learner_model_param", "base_score"), "[9" + "9" * 400 + "]", "finite number"),
         (("learner_model_param", "base_score"), "[[1]]", "base_score is not a list"),
-        (("learner_model_param", "base_score"), 0.5, "not a sound XGBoost model"),
+        (("learner_model_param", "base_score"), 0.5, "the XGBoost model is damaged"),
     ],
 )
 def test_what_cannot_be_adopted_is_refused(keys, to, message):
@@ -157,15 +157,15 @@ def test_what_cannot_be_adopted_is_refused(keys, to, message):
 @pytest.mark.parametrize(
     ("key", "to", "message"),
     [
-        ("left_children", [1, 0], "not trees|not a sound"),
-        ("split_conditions", ["x"], "not a sound"),
+        ("left_children", [1, 0], "not trees|is damaged"),
+        ("split_conditions", ["x"], "is damaged"),
         ("split_conditions", [1e300], "differ in length|finite"),
         ("split_indices", [10**400], "finite number"),
         ("split_indices", [2**40], "split_indices is not a list"),
         ("left_children", 5, "left_children is not a list"),
         ("default_left", [7], "default_left is not a list"),
         ("sum_hessian", [1.0], "differ in length"),
-        ("categories_nodes", [0], "not a sound"),
+        ("categories_nodes", [0], "is damaged"),
         ("tree_param", {"size_leaf_vector": "3"}, "leaves are vectors"),
     ],
 )
@@ -193,15 +193,15 @@ def test_a_split_by_category_needs_a_categorical_feature():
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"learner": 3}', "{}", '{"learner": {}}'])
 def test_other_text_is_refused(text):
-    with pytest.raises(DataError, match="not (a sound|an) XGBoost model"):
+    with pytest.raises(DataError, match="XGBoost model is damaged|not an XGBoost model"):
         read_xgboost(text)
 
 
 @pytest.mark.parametrize(
     ("file", "words"),
     [
-        ({"oblivious_trees": [], "features_info": {}}, "this is a CatBoost model"),
-        ({"tree_info": []}, "JSON dump of LightGBM; save the model as text"),
+        ({"oblivious_trees": [], "features_info": {}}, "CatBoost models are not supported"),
+        ({"tree_info": []}, "JSON dump of a LightGBM model; save it as text"),
         ({"a": 1}, "not an XGBoost model: it has no 'learner'"),
     ],
     ids=["catboost", "lightgbm", "dict"],

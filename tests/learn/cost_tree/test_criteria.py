@@ -31,5 +31,5 @@ def test_a_name_says_metric_and_depth() -> None:
     assert by_ndcg is not None and by_ndcg(outputs) == ndcg(grades, outputs, query, 2)
     by_precision = ranking_criterion("precision@1", grades, query)
     assert by_precision is not None and by_precision(outputs) == 0.0
-    with pytest.raises(DataError, match="none of 'loss', 'ndcg@5'"):
+    with pytest.raises(DataError, match="not one of 'loss', 'ndcg@5'"):
         ranking_criterion("recall@5", grades, query)

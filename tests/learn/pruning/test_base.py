@@ -106,7 +106,7 @@ def test_boosted_trees_are_refused():
 
 def test_something_that_is_no_forest_is_refused():
     refuse("forest.txt", "forest: a str is not a forest")
-    refuse(42, "forest: a int cannot be adopted")
+    refuse(42, "forest: an object of type int cannot be adopted")
 
 
 def test_a_forest_of_other_columns_is_refused(theirs):

@@ -43,7 +43,7 @@ def test_dearer_sources_are_paced_by_what_they_charge():
     with runtime:
         spent = [runtime.answer(Case()).spent for _ in range(400)]
     assert sum(spent) / len(spent) == pytest.approx(6.0, rel=0.05)
-    assert pacing.metrics()["spent"] > pacing.metrics()["promised"]
+    assert pacing.metrics()["spent"] > pacing.metrics()["expected"]
 
 
 def test_points_share_sources_breakers_and_catalog():
@@ -265,13 +265,13 @@ def test_a_ceiling_holds_over_a_restart_and_after_a_crash(tmp_path):
 # --- the state
 
 
-def test_the_price_of_money_survives_a_restart(ledger):
+def test_the_cost_weight_survives_a_restart(ledger):
     runtime, pacing = paced(6.0, ledger)
     with runtime:
         for _ in range(30):
             runtime.answer(Case())
     again, other = paced(6.0, ledger)
-    assert other.metrics()["price_of_money"] == pytest.approx(pacing.metrics()["price_of_money"])
+    assert other.metrics()["cost_weight"] == pytest.approx(pacing.metrics()["cost_weight"])
     again.close()
 
 

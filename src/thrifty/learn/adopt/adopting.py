@@ -121,8 +121,8 @@ def read(model: Any) -> Source:
         return read_xgboost(text, rounds=None if best is None else best + 1, classes=classes)
     kind = type(model).__name__
     if isinstance(model, BaseEstimator) and hasattr(model, "best_estimator_"):
-        raise DataError(f"a {kind} cannot be adopted; give its best_estimator_")
-    raise DataError(f"a {kind} cannot be adopted; adopt takes {TAKEN}")
+        raise DataError(f"an object of type {kind} cannot be adopted; pass its best_estimator_")
+    raise DataError(f"an object of type {kind} cannot be adopted; adopt takes {TAKEN}")
 
 
 def _read_file(path: Path) -> Source:
@@ -133,13 +133,18 @@ def _read_file(path: Path) -> Source:
         raise DataError(f"{path}: {error}") from None
     start = data.lstrip()[:5]
     if start.startswith(b"{L"):
-        raise DataError(f"{path}: this is UBJSON; save the XGBoost model as JSON: name it *.json")
+        raise DataError(
+            f"{path}: this is UBJSON; save the XGBoost model as JSON, in a file named *.json"
+        )
     if start.startswith((b"tree", b"{")):
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
             raise DataError(f"{path}: not UTF-8 text; the file is damaged") from None
-        return read_lightgbm(text) if start.startswith(b"tree") else read_xgboost(text)
+        try:
+            return read_lightgbm(text) if start.startswith(b"tree") else read_xgboost(text)
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from error
     raise DataError(f"{path}: neither a LightGBM text file nor an XGBoost JSON file")
 
 
@@ -161,7 +166,7 @@ def _schema(source: Source, X: Any, feature_names: Sequence[str] | None) -> Sche
     if feature_names is not None:
         names = [str(name) for name in feature_names]
         if len(names) != len(columns) or len(set(names)) < len(names):
-            raise DataError(f"feature_names: give {len(columns)} distinct names, one per column")
+            raise DataError(f"feature_names: pass {len(columns)} distinct names, one per column")
         pairs = zip(names, columns, strict=True)
         columns, named = tuple(Column(name, column.categories) for name, column in pairs), True
     return Schema(columns, named)
@@ -170,11 +175,11 @@ def _schema(source: Source, X: Any, feature_names: Sequence[str] | None) -> Sche
 def _table_columns(source: Source, table: Schema) -> tuple[tuple[Column, ...], bool]:
     """Return the columns of the model with the names of a table, and its labels for codes."""
     if len(table) != len(source.columns):
-        raise DataError(f"X has {len(table)} columns, the model reads {len(source.columns)}")
+        raise DataError(f"X has {len(table)} columns, but the model reads {len(source.columns)}")
     problems, columns = [], []
     for j, (own, given) in enumerate(zip(source.columns, table.columns, strict=True)):
         if source.named and table.named and own.name != given.name:
-            problems.append(f"column {j} of X is {given.name!r}, the model has {own.name!r}")
+            problems.append(f"column {j} of X is {given.name!r}, but the model has {own.name!r}")
         if given.categories is not None and own.categories is None:
             problems.append(f"column {given.name!r} of X holds categories, the model reads numbers")
         bare = j in source.unlabeled and given.categories is not None
@@ -194,10 +199,10 @@ def _classes(source: Source, classes: Sequence[Any] | None) -> Any:
     """Return the labels of a classifier, given or its own; None for regression."""
     if source.forest.link == "sum":
         if classes is not None:
-            raise DataError("classes: this model predicts values, it has no classes")
+            raise DataError("classes: this model predicts values and has no classes")
         return None
     count = source.forest.n_scores
     found = source.classes if classes is None else list(classes)
     if found is not None and len(found) != count:
-        raise DataError(f"classes: give {count} labels, got {len(found)}")
+        raise DataError(f"classes: the model has {count} classes, but got {len(found)} labels")
     return list(range(count)) if found is None else found

@@ -54,7 +54,10 @@ def unfold(
 ) -> SourceTree:
     """Read one tree; `codes` maps raw codes to positions, by categorical feature."""
     if blob.get("is_linear", "0") != "0":
-        raise DataError("this LightGBM model has linear trees, which cannot be adopted")
+        raise DataError(
+            "this LightGBM model has linear trees, which are not supported; train it with "
+            "linear_tree=False"
+        )
     return _Unfolding(blob, codes, max_nodes).tree()
 
 
@@ -226,7 +229,9 @@ def read_lightgbm(text: str, classes: list[Any] | None = None) -> Source:
     except (KeyError, ValueError, IndexError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"not a sound LightGBM model: {type(error).__name__} {error}") from error
+        raise DataError(
+            f"the LightGBM model is damaged ({type(error).__name__}: {error})"
+        ) from error
     return Source(
         forest=forest,
         columns=listed,
@@ -299,9 +304,9 @@ def _parts(text: str) -> tuple[dict[str, str], list[Blob]]:
     head, *rest = text.replace("\r\n", "\n").split("\nTree=")
     header = _pairs(head)
     if not head.startswith("tree") or "num_tree_per_iteration" not in header:
-        raise DataError("not a LightGBM model: its text begins with the line 'tree'")
+        raise DataError("this is not a LightGBM model: its header is missing or damaged")
     if rest and "\nend of trees" not in rest[-1]:
-        raise DataError("the LightGBM model ends in the middle of its trees")
+        raise DataError("the LightGBM model is cut off in the middle of its trees; save it again")
     return header, [_pairs(block.split("\nend of trees")[0]) for block in rest]
 
 
@@ -317,11 +322,11 @@ def _link(header: Mapping[str, str]) -> tuple[str, float]:
     problems = []
     if name not in LINKS or "sqrt" in options:
         taken = ", ".join([*VALUES, "binary", "multiclass"])
-        problems.append(f"objective {' '.join([name, *options])!r} is none of {taken}")
+        problems.append(f"objective {' '.join([name, *options])!r} is not one of {taken}")
     elif LINKS[name] != "softmax" and classes != 1:
         problems.append(f"objective {name!r} with {classes} outputs")
     elif per_round != classes:
         problems.append(f"{per_round} trees per round, {classes} classes")
-    raise_all(DataError, "this LightGBM model cannot be adopted", problems)
+    raise_all(DataError, "this LightGBM model is not supported", problems)
     sigmoid = [float(word.split(":")[1]) for word in options if word.startswith("sigmoid:")]
     return LINKS[name], sigmoid[0] if sigmoid and math.isfinite(sigmoid[0]) else 1.0

@@ -67,7 +67,7 @@ def read_xgboost(text: str, rounds: int | None = None, classes: list[Any] | None
     """
     try:
         data = text.encode()
-        what = "not a sound XGBoost model: it"
+        what = "the XGBoost model is damaged: it"
         file = parse_json(data, max_bytes=len(data), what=what, error=DataError, finite=False)
         if "learner" not in file:
             raise DataError(_what_else(file))
@@ -94,7 +94,9 @@ def read_xgboost(text: str, rounds: int | None = None, classes: list[Any] | None
     except (KeyError, ValueError, IndexError, TypeError, AttributeError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"not a sound XGBoost model: {type(error).__name__} {error}") from error
+        raise DataError(
+            f"the XGBoost model is damaged ({type(error).__name__}: {error})"
+        ) from error
     return Source(
         forest=forest,
         columns=columns,
@@ -109,11 +111,11 @@ def _what_else(file: Plain) -> str:
     """Say what a JSON file is that does not hold an XGBoost model, and what to do."""
     if "oblivious_trees" in file or "features_info" in file:
         return (
-            "this is a CatBoost model, which cannot be adopted; train a LightGBM or XGBoost model, "
+            "CatBoost models are not supported; train a LightGBM or XGBoost model, "
             "or put this one behind a gate: thrifty gate --expensive URL"
         )
     if "tree_info" in file:
-        return "this is a JSON dump of LightGBM; save the model as text: booster.save_model(path)"
+        return "this is a JSON dump of a LightGBM model; save it as text: booster.save_model(path)"
     return "this JSON file is not an XGBoost model: it has no 'learner'"
 
 
@@ -124,14 +126,14 @@ def _check_supported(learner: Plain) -> None:
     if booster != "gbtree":
         problems.append(f"booster {booster!r} is not 'gbtree'")
     if objective not in LINKS:
-        problems.append(f"objective {objective!r} is none of {', '.join(LINKS)}")
+        problems.append(f"objective {objective!r} is not one of {', '.join(LINKS)}")
     if to_count(learner["learner_model_param"].get("num_target", 1), "num_target") > 1:
         problems.append("it has more than one target")
     trees = [] if problems else learner["gradient_booster"]["model"]["trees"]
     sizes = (tree["tree_param"].get("size_leaf_vector", 0) for tree in trees)
     if any(to_count(size, "size_leaf_vector") > 1 for size in sizes):
         problems.append("its leaves are vectors (multi_strategy='multi_output_tree')")
-    raise_all(DataError, "this XGBoost model cannot be adopted", problems)
+    raise_all(DataError, "this XGBoost model is not supported", problems)
 
 
 def _base(param: Plain, link: str) -> NDArray[np.float64]:
@@ -161,14 +163,14 @@ def _tree(tree: Plain, categories: Mapping[int, tuple[Any, ...]]) -> SourceTree:
     cover = _numbers(tree["sum_hessian"], "sum_hessian", np.float64)
     missing_left = _numbers(tree["default_left"], "default_left", np.bool_)
     if len({len(part) for part in (left, right, feature, condition, cover, missing_left)}) > 1:
-        raise DataError("not a sound XGBoost model: the lists of a tree differ in length")
+        raise DataError("the XGBoost model is damaged: the lists of a tree differ in length")
     value = condition.astype(np.float64)[:, np.newaxis]
     # Codes that go left: all but the chosen ones.
     subsets = {}
     columns = (tree.get(f"categories_{part}", ()) for part in ("nodes", "segments", "sizes"))
     for node, start, size in zip(*columns, strict=True):
         if not (is_count(node, 0, len(feature) - 1) and is_count(start) and is_count(size)):
-            raise DataError("not a sound XGBoost model: a split by category is out of range")
+            raise DataError("the XGBoost model is damaged: a split by category is out of range")
         chosen = tree["categories"][start : start + size]
         if not all(is_count(code, 0, CODES - 2) for code in chosen):
             raise DataError("the XGBoost model has a feature with more than 255 categories")
@@ -226,6 +228,6 @@ def _numbers(values: Any, what: str, kind: type[Number]) -> NDArray[Number]:
     else:
         fits = is_list(values, lambda value: is_count(value, -(2**31), 2**31 - 1))
     if not fits:
-        raise DataError(f"not a sound XGBoost model: {what} is not a list of numbers in range")
+        raise DataError(f"the XGBoost model is damaged: {what} is not a list of numbers in range")
     with np.errstate(over="ignore"):  # `freeze` refuses what is not finite
         return np.array(values, dtype=np.float64).astype(kind)

@@ -66,7 +66,7 @@ def ranking_criterion(
     match = re.fullmatch(r"(ndcg|precision)@([1-9][0-9]*)", name)
     if match is None:
         raise DataError(
-            f"criterion: {name!r} is none of 'loss', 'ndcg@5', 'precision@5' or another number"
+            f"criterion: {name!r} is not one of 'loss', 'ndcg@5', 'precision@5' or another number"
         )
     first = int(match[2])
     queries = np.zeros(len(grades), dtype=np.int64) if query is None else query

@@ -258,6 +258,12 @@ class Ledger:
         """Read the cases that have not ended, the oldest first, with their entries."""
         return self._read(self._store.open_cases, limit)
 
+    def idle_cases(
+        self, days: float, limit: int = PAGE_SIZE
+    ) -> Future[list[tuple[CaseRow, list[Entry]]]]:
+        """Read the open cases that were neither answered nor bought for in so many days."""
+        return self._read(self._store.idle_cases, self._clock() - days * DAY, limit)
+
     def count_open(self) -> Future[int]:
         """Count the cases that have not ended."""
         return self._read(self._store.count_open)

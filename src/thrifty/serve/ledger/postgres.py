@@ -99,6 +99,10 @@ PAGE = (
 OPEN_CASES = (
     f"SELECT {CASE} FROM thrifty_case WHERE ended_at IS NULL ORDER BY started_at LIMIT :size"
 )
+IDLE_CASES = f"""
+SELECT {CASE} FROM thrifty_case c WHERE ended_at IS NULL AND started_at < :since AND NOT EXISTS
+(SELECT 1 FROM thrifty_purchase p WHERE p.case_id = c.case_id
+AND coalesce(settled_at, intent_at) >= :since) ORDER BY started_at LIMIT :size"""
 COUNT_OPEN = "SELECT count(*) FROM thrifty_case WHERE ended_at IS NULL"
 SPENT = (
     "SELECT coalesce(sum(coalesce(paid, quoted)), 0) FROM thrifty_purchase "
@@ -320,16 +324,20 @@ class PostgresStore:
 
     def page(self, after: tuple[float, str], size: int) -> list[tuple[CaseRow, list[Entry]]]:
         """Return the next cases after a time and an id, the oldest first, with their entries."""
-        with self._clear_errors():
-            found = self._reader.run(PAGE, started=after[0], case=after[1], size=size)
-            rows = [read_case(row) for row in found]
-            entries = self._reader.run(ENTRIES, cases=[row.header.case for row in rows])
-            return with_entries(rows, map(read_entry, entries))
+        return self._cases(PAGE, started=after[0], case=after[1], size=size)
 
     def open_cases(self, size: int) -> list[tuple[CaseRow, list[Entry]]]:
         """Return cases that have not ended, the oldest first, with their entries."""
+        return self._cases(OPEN_CASES, size=size)
+
+    def idle_cases(self, since: float, size: int) -> list[tuple[CaseRow, list[Entry]]]:
+        """Return open cases for which nothing has happened since then, as `open_cases` does."""
+        return self._cases(IDLE_CASES, since=since, size=size)
+
+    def _cases(self, query: str, **parameters: Any) -> list[tuple[CaseRow, list[Entry]]]:
+        """Return the cases that a query finds, with their entries."""
         with self._clear_errors():
-            rows = [read_case(row) for row in self._reader.run(OPEN_CASES, size=size)]
+            rows = [read_case(row) for row in self._reader.run(query, **parameters)]
             entries = self._reader.run(ENTRIES, cases=[row.header.case for row in rows])
             return with_entries(rows, map(read_entry, entries))
 

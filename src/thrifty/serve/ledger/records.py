@@ -35,10 +35,11 @@ __all__ = [
 State = Literal["intent", "settled", "assumed", "void"]
 
 STEP_ITEM = "client"
-"""Begins the items of what a client answered: ``client/FEATURE``; alone, that it stopped the case.
+"""Begins the items of what a client answered: ``client/FEATURE``; alone, that it ended the case.
 
-Their outcomes are "delivered" (charged), "known" and "declined" (both free), "stopped", and
-"withdrawn" (void). Their `epoch` counts the steps of the client.
+Their outcomes are "delivered" (charged), "known" and "declined" (both free), "stopped",
+"expired" (the client has not answered in time), and "withdrawn" (void). Their `epoch` counts the
+steps of the client.
 """
 
 
@@ -167,8 +168,8 @@ class Ending:
     ----------
     stopped, reason : str
         As on the receipt.
-    answer : str
-        As JSON.
+    answer : str or None
+        As JSON; None if there is none, or it was erased.
     skipped : str
         Features that the walk went on without, as a JSON list.
     bill, spent : float
@@ -177,7 +178,7 @@ class Ending:
 
     stopped: str
     reason: str
-    answer: str = field(repr=False)
+    answer: str | None = field(repr=False)
     skipped: str
     bill: float
     spent: float

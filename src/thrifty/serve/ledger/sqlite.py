@@ -67,6 +67,11 @@ KEPT = (
     "AND state = 'settled' AND delivered IS NOT NULL AND case_id <> ? ORDER BY settled_at"
 )
 OPEN_CASES = f"SELECT {CASE} FROM thrifty_case WHERE ended_at IS NULL ORDER BY started_at LIMIT ?"
+IDLE_CASES = (
+    f"SELECT {CASE} FROM thrifty_case c WHERE ended_at IS NULL AND started_at < ? AND NOT EXISTS "
+    "(SELECT 1 FROM thrifty_purchase p WHERE p.case_id = c.case_id "
+    "AND coalesce(settled_at, intent_at) >= ?) ORDER BY started_at LIMIT ?"
+)
 COUNT_OPEN = "SELECT count(*) FROM thrifty_case WHERE ended_at IS NULL"
 SPENT = (
     "SELECT coalesce(sum(coalesce(paid, quoted)), 0) FROM thrifty_purchase "
@@ -276,14 +281,20 @@ class SqliteStore:
 
     def page(self, after: tuple[float, str], size: int) -> list[tuple[CaseRow, list[Entry]]]:
         """Return the next cases after a time and an id, the oldest first, with their entries."""
-        with self._clear_errors():
-            rows = [read_case(row) for row in self._reader.execute(PAGE, (*after, size))]
-            return with_entries(rows, self._of_cases(self._reader, [r.header.case for r in rows]))
+        return self._cases(PAGE, *after, size)
 
     def open_cases(self, size: int) -> list[tuple[CaseRow, list[Entry]]]:
         """Return cases that have not ended, the oldest first, with their entries."""
+        return self._cases(OPEN_CASES, size)
+
+    def idle_cases(self, since: float, size: int) -> list[tuple[CaseRow, list[Entry]]]:
+        """Return open cases for which nothing has happened since then, as `open_cases` does."""
+        return self._cases(IDLE_CASES, since, since, size)
+
+    def _cases(self, query: str, *parameters: Any) -> list[tuple[CaseRow, list[Entry]]]:
+        """Return the cases that a query finds, with their entries."""
         with self._clear_errors():
-            rows = [read_case(row) for row in self._reader.execute(OPEN_CASES, (size,))]
+            rows = [read_case(row) for row in self._reader.execute(query, parameters)]
             return with_entries(rows, self._of_cases(self._reader, [r.header.case for r in rows]))
 
     def count_open(self) -> int:

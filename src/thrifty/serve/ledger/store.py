@@ -86,6 +86,9 @@ class Store(Protocol):
     def open_cases(self, size: int) -> list[tuple[CaseRow, list[Entry]]]:
         """Return cases that have not ended, the oldest first, with their entries."""
 
+    def idle_cases(self, since: float, size: int) -> list[tuple[CaseRow, list[Entry]]]:
+        """Return open cases for which nothing has happened since then, as `open_cases` does."""
+
     def count_open(self) -> int:
         """Return the number of cases that have not ended."""
 

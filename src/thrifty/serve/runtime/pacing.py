@@ -209,7 +209,7 @@ class Pacing:
         self._pacer.reopen(self.index_of(model), counted)
 
     def metrics(self) -> dict[str, Any]:
-        """Return what was spent against what was promised; see `Pacer.metrics`."""
+        """Return what was spent against what was expected; see `Pacer.metrics`."""
         return self._pacer.metrics()
 
     # --- the state that processes share

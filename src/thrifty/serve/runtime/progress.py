@@ -88,7 +88,7 @@ class Progress:
             self.stop_at_cap()
         stop = record.entries.get(STEP_ITEM)
         if stop is not None and stop.state == "settled":
-            self.walk.stop()
+            self.walk.stop(code="expired" if stop.outcome == "expired" else "stopped")
 
     def _reused(self, record: CaseRecord) -> dict[Feature, Any]:
         """Return values of other cases of the same subject that are fresh enough."""
