@@ -39,6 +39,7 @@ autodoc_typehints_description_target = "documented"
 autodoc_inherit_docstrings = True
 autosummary_ignore_module_all = False
 python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"  # `fit`, as the name of the class is on the page already
 napoleon_google_docstring = False
 napoleon_use_ivar = True  # attributes are documented once, by autodoc
 napoleon_use_rtype = False
@@ -93,7 +94,8 @@ html_theme_options = {
     "collapse_navigation": True,  # else every page would list all names of the API
     "navigation_with_keys": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    # The table of all claims needs the room.
+    "secondary_sidebar_items": {"**": ["page-toc"], "results/index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
