@@ -111,7 +111,7 @@ def test_the_l1_norm_on_boosted_trees_is_chosen_on_the_validation_set() -> None:
     (chosen,) = model._learners(train, model._read_validation(validation, train))
     assert chosen.shrinkages == TREE_SHRINKAGES
     found = {one.shrinkage for one in chosen.candidates([0.05, 0.0])}
-    assert found <= set(TREE_SHRINKAGES)
+    assert found <= {None, *TREE_SHRINKAGES}  # None: a sum of base trees
     (untested,) = model._learners(train, None)
     assert untested.shrinkages == (UNTESTED_SHRINKAGE,)
     (given,) = model.set_params(shrinkage=0.5)._learners(train, None)
