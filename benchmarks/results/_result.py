@@ -334,15 +334,10 @@ def thinned(path: Iterable[Any], most: int = 40) -> list[Any]:
 
 
 def quality_within(
-    runs: Sequence[Sequence[dict[str, float]]],
-    shares: Sequence[float],
-    quality: str = "validation",
+    runs: Sequence[Sequence[dict[str, float]]], shares: Sequence[float]
 ) -> np.ndarray:
-    """Return test quality by run and share of the full price; NaN where nothing is within it.
-
-    `quality` names what points are chosen by.
-    """
-    chosen = [best_within(points, shares, quality) for points in runs]
+    """Return test quality by run and share of the full price; NaN where nothing is within it."""
+    chosen = [best_within(points, shares) for points in runs]
     return np.array([[np.nan if p is None else p["test"] for p in some] for some in chosen])
 
 

@@ -30,7 +30,6 @@ from thrifty.learn.baselines import (
     ProximityExitClassifier,
 )
 from thrifty.learn.baselines.early_exit import slack_schedule
-from thrifty.learn.ndcg import ndcg
 
 LABELS = {"mq2008": "MQ2008", "mslr_sample": "MSLR", "protein_homology": "Protein homology"}
 # How often a document that is not relevant is repeated.
@@ -71,10 +70,6 @@ class Part:
             first = np.repeat(self.y[order], self.weight[order].astype(int))[:5]
             found.append(first.sum() / 5)
         return float(np.mean(found))
-
-    def ndcg(self, scores: np.ndarray) -> float:
-        """Return NDCG@5, averaged over queries with relevant rows."""
-        return ndcg(self.y.astype(float), scores, np.unique(self.query, return_inverse=True)[1])
 
 
 def rows_of(data: str, seed: int) -> tuple[Prices, list[Part]]:
@@ -178,10 +173,7 @@ def fitted_models(
 
 
 def skewed(data: str, method: str, seed: int) -> list[dict[str, Any]]:
-    """Return the points of a method: Precision@5 and bill, and what the nodes of a tree read.
-
-    Of the validation rows there is NDCG@5 as well.
-    """
+    """Return the points of a method: Precision@5 and bill, and what the nodes of a tree read."""
     prices, (train, validation, test) = rows_of(data, seed)
     # A model that reads every feature is evaluated at least once.
     full = prices.bind(list(train.X.columns)).full + prices.evaluation
@@ -192,7 +184,6 @@ def skewed(data: str, method: str, seed: int) -> list[dict[str, Any]]:
         point = {
             # One model for all budgets has no choice: it answers with its last stage.
             "validation": k if method == "AFR" else validation.precision(scores),
-            "validation_ndcg": validation.ndcg(scores),
             "validation_bill": bill / full,
             "test": test.precision(test_scores),
             "bill": test_bill / full,

@@ -129,12 +129,13 @@ class TreeLearner:
     criterion: Criterion | None = None
 
     def candidates(self, penalties: Sequence[float]) -> list[Candidate]:
-        """Return the hard trees that no other beats in both loss and bill, cheapest first.
+        """Return hard trees that no other of their kind beats in both loss and bill.
 
-        They come from soft trees of all depths that are learned for some penalties, or are sums of
-        the first base trees.
+        Those of the first kind come from soft trees of all depths that are learned for some
+        penalties; the others are sums of the first base trees.
         """
-        found: list[Candidate] = []
+        soft: list[Candidate] = []
+        boosted: list[Candidate] = []
         if self.objective.Z.shape[1]:  # else no split of the table paid: there are no base trees
             scaled = [self._scaled(penalty) for penalty in penalties if np.isfinite(penalty)]
             linear, *larger = self.initial_trees
@@ -142,15 +143,13 @@ class TreeLearner:
                 rho: list(self._candidates_of([linear], rho, scaled)) for rho in self.shrinkages
             }
             best = min(by_shrinkage, key=lambda rho: _mean_objective(by_shrinkage[rho], scaled))
-            found = [one for some in by_shrinkage.values() for one in some]
-            found += self._candidates_of(larger, best, scaled)
-            found += self._prefixes()
-        if self.criterion is not None and found:
-            found = _judged_by_quality(found)
-        if not found:
-            return []
-        bills, losses = np.array([(one.bill, one.loss) for one in found]).T
-        return [found[number] for number in undominated(bills, losses)]
+            soft = [one for some in by_shrinkage.values() for one in some]
+            soft += self._candidates_of(larger, best, scaled)
+            boosted += self._prefixes()
+        if self.criterion is not None and soft:
+            judged = _judged_by_quality([*soft, *boosted])
+            soft, boosted = judged[: len(soft)], judged[len(soft) :]
+        return [*_undominated(soft), *_undominated(boosted)]
 
     def _prefixes(self) -> Iterator[Candidate]:
         """Yield trees that sum up the first base trees, if there are base trees."""
@@ -264,6 +263,13 @@ def _mean_objective(candidates: Sequence[Candidate], penalties: Sequence[float])
     """Return the mean, over penalties, of the least exact objective of some candidates."""
     least = [min(one.loss + penalty * one.bill for one in candidates) for penalty in penalties]
     return float(np.mean(least)) if least else 0.0
+
+
+def _undominated(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates that no other beats in both loss and bill, cheapest first."""
+    bills = np.array([one.bill for one in candidates])
+    losses = np.array([one.loss for one in candidates])
+    return [candidates[number] for number in undominated(bills, losses)]
 
 
 def _judged_by_quality(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -180,8 +180,8 @@ def undominated(bill: Floats, loss: Floats) -> NDArray[np.intp]:
     [0, 2]
     """
     order = np.lexsort((loss, bill))
-    least = np.minimum.accumulate(loss[order])
-    return np.asarray(order[np.append(True, least[1:] < least[:-1])])
+    least = np.minimum.accumulate(np.append(np.inf, loss[order]))
+    return np.asarray(order[least[1:] < least[:-1]])
 
 
 def _between_values(distance: Floats) -> Floats:
