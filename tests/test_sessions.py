@@ -106,3 +106,6 @@ def test_the_commands_of_the_first_tutorial_print_what_it_shows(tmp_path, monkey
     assert len(commands) == 2
     for command, shown in commands:
         assert_shown(command, shown, CliRunner().invoke(main, shlex.split(command)[1:]).stdout)
+    # The reference shows the same result.
+    (result,) = re.findall(r"On the test set: .*?\)\.", " ".join(commands[0][1].split()))
+    assert result in " ".join((DOCS / "reference" / "command-line.rst").read_text().split())
