@@ -125,9 +125,6 @@ def models_of(prices, seed):
     return {
         "tree": CostTreeClassifier(prices, max_depth=2, max_sweeps=4),
         "single linear": CostTreeClassifier(prices, max_depth=0),
-        "tree on boosted trees": CostTreeClassifier(
-            prices, max_depth=2, max_sweeps=4, base="boosted", random_state=seed
-        ),
         "Early Exit": EarlyExitClassifier(prices, random_state=seed),
         "Cronus": CronusClassifier(prices, random_state=seed),
         "GreedyMiser": GreedyMiserClassifier(prices, random_state=seed),
@@ -135,7 +132,7 @@ def models_of(prices, seed):
 
 
 def measure_curves():
-    """Compare trees with one linear model, two cascades and GreedyMiser, on five splits."""
+    """Compare a tree with one linear model, two cascades and GreedyMiser, on five splits."""
     from _harness import report
 
     rows, names = [], []

@@ -25,8 +25,9 @@ WHY_CLOSE = (
     "and 27 of MSLR in a split."
 )
 WHY_BEHIND = (
-    "Within larger budgets the others can afford all of their 150 trees; CSCC has 60, which are "
-    "grown for small bills."
+    "CSCC has cheap cascades to choose from, and some look good by chance on few validation "
+    "queries with a relevant row, about 65 of MQ2008 and 15 of MSLR; the others have none within "
+    "such small bills."
 )
 WHY_LOW = {
     "mq2008": "Early Exit ranks nothing within small budgets. Cheap features are good here, and "
@@ -36,7 +37,7 @@ WHY_LOW = {
     "all features in its first stage.",
 }
 # Settings of the cascades were chosen on split 0 of MSLR.
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2, 3, 4, 5, 6)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 METHODS = ("CSCC", "CSTC", "Cronus", "Early Exit", "AND-OR", "AdaBoostRS")
 # Cost that fig. 3.8 compares the stages at, as a share of the full price.
