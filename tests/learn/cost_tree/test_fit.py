@@ -56,6 +56,8 @@ def test_nothing_pays_above_the_largest_penalty_and_something_does_below() -> No
     largest = learner.largest_penalty()
     np.testing.assert_allclose(largest, 0.5 * y.var() / 2.0)
     candidates = learner.candidates([1.5 * largest, 0.1 * largest])
-    cheap, full = (learner.best(candidates, factor * largest) for factor in (1.5, 0.1))
+    cheap, full = (
+        learner.freeze(learner.best(candidates, factor * largest)) for factor in (1.5, 0.1)
+    )
     assert cheap is learner.constant
     assert full.used(X).all(axis=0).tolist() == [True, False]

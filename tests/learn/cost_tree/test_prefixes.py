@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_iris
 
 from thrifty import CostTreeClassifier, CostTreeRegressor, Prices
 from thrifty.learn.cost_tree import prefixes
@@ -112,3 +113,10 @@ def test_a_regression_has_the_boosted_sums_too() -> None:
     # Those that come from a soft tree tell its penalty.
     assert any(point.bill > 0 and not point.knob for point in points)
     assert max(point.quality for point in points) > 0.95
+
+
+def test_a_path_of_several_classes_has_points_between() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = CostTreeClassifier(base="boosted", n_estimators=20, max_depth=0, max_sweeps=0)
+    points = list(model.path(X[::2], y[::2], validation=(X[1::2], y[1::2])))
+    assert len({round(point.bill, 6) for point in points}) >= 4

@@ -54,6 +54,10 @@ UNTESTED_SHRINKAGE = 1e-2
 MAX_INPUTS = 2000
 # More classes, each of which has a tree, share the sweeps of so many, and skip medium depths.
 MANY_CLASSES = 30
+# With several classes, a path has the trees that are best at so many penalties, down to this share
+# of the largest, and at those that trees were learned for.
+N_CHOICES = 40
+MIN_CHOICE_SHARE = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +147,11 @@ class CostLinear(PricedEstimator):
         """Learn the model at one penalty."""
         validation_set = None if validation is None else self._read_validation(validation, train)
         learners = self._learners(train, validation_set)
-        model = self._join(
-            [one.best(one.candidates([self.penalty]), self.penalty) for one in learners]
-        )
+        candidates = [one.candidates([self.penalty]) for one in learners]
+        best = [
+            one.best(some, self.penalty) for one, some in zip(learners, candidates, strict=True)
+        ]
+        model = self._join([one.freeze(tree) for one, tree in zip(learners, best, strict=True)])
         self._predictor = self._predictor_of(model, train, {"penalty": float(self.penalty)})
         return self
 
@@ -194,12 +200,21 @@ class CostLinear(PricedEstimator):
             if not chosen or not chosen[-1] >= 0:
                 raise DataError(f"penalties: give numbers from 0 up, got {list(penalties)[:5]}")
         candidates = [learner.candidates(chosen) for learner in learners]
+        if penalties is None and len(learners) > 1:
+            # Candidates may be best at a penalty that no tree was learned for.
+            between = chosen[0] * np.geomspace(1.0, MIN_CHOICE_SHARE, N_CHOICES)
+            chosen = sorted({*chosen, *between.tolist()}, reverse=True)
         constant = self._join([learner.constant for learner in learners])
         models: list[tuple[dict[str, float], Frozen]] = [({}, constant)]
+        last: list[int] = []
         for penalty in chosen:
             found = zip(learners, candidates, strict=True)
-            model = self._join([learner.best(some, penalty) for learner, some in found])
-            models.append(({"penalty": penalty}, model))
+            best = [learner.best(some, penalty) for learner, some in found]
+            if penalties is None and [id(one) for one in best] == last:
+                continue
+            last = [id(one) for one in best]
+            trees = [learner.freeze(one) for learner, one in zip(learners, best, strict=True)]
+            models.append(({"penalty": penalty}, self._join(trees)))
         if penalties is None and len(learners) == 1:
             for one in candidates[0]:
                 knob = {} if one.penalty is None else {"penalty": one.penalty}

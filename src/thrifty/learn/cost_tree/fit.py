@@ -206,19 +206,24 @@ class TreeLearner:
         rising = [other for other in sorted(penalties) if other >= FIRST_ELIMINATION * penalty]
         yield from Elimination(self.objective, HardTree.of(soft)).trees(rising)
 
-    def best(self, candidates: Sequence[Candidate], penalty: float) -> Frozen:
-        """Return the frozen tree with the least exact objective at a penalty."""
+    def best(self, candidates: Sequence[Candidate], penalty: float) -> Candidate | None:
+        """Return the candidate with the least exact objective at a penalty.
+
+        None stands for the model that buys nothing.
+        """
         if not candidates or np.isinf(penalty):
-            return self.constant
+            return None
         scaled = self._scaled(penalty)
-        return self.freeze(min(candidates, key=lambda one: one.loss + scaled * one.bill))
+        return min(candidates, key=lambda one: one.loss + scaled * one.bill)
 
     def _scaled(self, penalty: float) -> float:
         """Return a penalty in the units of scaled outputs."""
         return min(float(penalty) / self.scale.factor**2, LARGEST_PENALTY)
 
-    def freeze(self, candidate: Candidate) -> Frozen:
+    def freeze(self, candidate: Candidate | None) -> Frozen:
         """Fit the outputs of a candidate to convergence, and freeze it; boosted ones stay."""
+        if candidate is None:
+            return self.constant
         tree = candidate.tree.copy()
         if len(tree.shape) == 1 and not tree.uses.any():
             return self.constant
