@@ -105,18 +105,24 @@ def cost_penalties(table, budgets, train, validation, test):
 def selected_features(table, budgets, train, validation, test):
     """Return the test accuracy of boosting on the features of most importance per price."""
     prices = table.prices.bind(list(table.X.columns))
-    forest = ExtraTreesClassifier(300, min_samples_leaf=3, random_state=0)
-    gains = forest.fit(train[0].fillna(-1.0), train[1]).feature_importances_
-    bought, points = [], []
-    while len(bought) < len(prices.own):
-        left = [j for j in range(len(prices.own)) if j not in bought]
-        bought.append(max(left, key=lambda j: gains[j] / max(prices.marginal(j, bought), 1e-9)))
-        names = [table.X.columns[j] for j in bought]
+    order, points = most_importance_per_price(prices, train), []
+    for size in range(1, len(order) + 1):
+        names = [table.X.columns[j] for j in order[:size]]
         model = HistGradientBoostingClassifier(max_depth=4, max_iter=60, random_state=0)
         model.fit(train[0][names], train[1])
-        bill = prices.bill(np.isin(np.arange(len(prices.own)), bought)[None])[0]
-        points.append((bill, accuracy(model, validation), model))
+        points.append((prices.total(order[:size]), accuracy(model, validation), model))
     return best_within(points, budgets, test)
+
+
+def most_importance_per_price(prices, train):
+    """Return all features, always the one with the largest importance per price next."""
+    forest = ExtraTreesClassifier(300, min_samples_leaf=3, random_state=0)
+    gains = forest.fit(train[0].fillna(-1.0), train[1]).feature_importances_
+    order = []
+    while len(order) < len(prices.own):
+        left = [j for j in range(len(prices.own)) if j not in order]
+        order.append(max(left, key=lambda j: gains[j] / max(prices.marginal(j, order), 1e-9)))
+    return order
 
 
 def accuracy(model, rows):
