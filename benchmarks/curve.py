@@ -39,8 +39,8 @@ mpl.rcParams["svg.hashsalt"] = "thrifty"  # the same picture has the same bytes
 BUDGETS = np.array([2.0, 4.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0, 200.0, 324.0])
 SPLITS = 10
 SETS = ("satellite", "magic", "pageblocks")
-COLORS = ("#0b6e4f", "#c26a00", "#3b6fb6", "#8c8c8c", "#8e3b8e", "#b3261e")
-MARKERS = "osD^vP"
+COLORS = ("#0b6e4f", "#c26a00", "#3b6fb6", "#8c8c8c")
+MARKERS = "osD^"
 
 
 def split(table, seed):
@@ -105,18 +105,24 @@ def cost_penalties(table, budgets, train, validation, test):
 def selected_features(table, budgets, train, validation, test):
     """Return the test accuracy of boosting on the features of most importance per price."""
     prices = table.prices.bind(list(table.X.columns))
-    forest = ExtraTreesClassifier(300, min_samples_leaf=3, random_state=0)
-    gains = forest.fit(train[0].fillna(-1.0), train[1]).feature_importances_
-    bought, points = [], []
-    while len(bought) < len(prices.own):
-        left = [j for j in range(len(prices.own)) if j not in bought]
-        bought.append(max(left, key=lambda j: gains[j] / max(prices.marginal(j, bought), 1e-9)))
-        names = [table.X.columns[j] for j in bought]
+    order, points = most_importance_per_price(prices, train), []
+    for size in range(1, len(order) + 1):
+        names = [table.X.columns[j] for j in order[:size]]
         model = HistGradientBoostingClassifier(max_depth=4, max_iter=60, random_state=0)
         model.fit(train[0][names], train[1])
-        bill = prices.bill(np.isin(np.arange(len(prices.own)), bought)[None])[0]
-        points.append((bill, accuracy(model, validation), model))
+        points.append((prices.total(order[:size]), accuracy(model, validation), model))
     return best_within(points, budgets, test)
+
+
+def most_importance_per_price(prices, train):
+    """Return all features, always the one with the largest importance per price next."""
+    forest = ExtraTreesClassifier(300, min_samples_leaf=3, random_state=0)
+    gains = forest.fit(train[0].fillna(-1.0), train[1]).feature_importances_
+    order = []
+    while len(order) < len(prices.own):
+        left = [j for j in range(len(prices.own)) if j not in order]
+        order.append(max(left, key=lambda j: gains[j] / max(prices.marginal(j, order), 1e-9)))
+    return order
 
 
 def accuracy(model, rows):
@@ -172,7 +178,7 @@ def draw(budgets, curves, path):
     """Draw the mean and the standard error of each curve."""
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
     axes = figure.subplots()
-    for (label, accuracies), color, marker in zip(curves.items(), COLORS, MARKERS, strict=False):
+    for (label, accuracies), color, marker in zip(curves.items(), COLORS, MARKERS, strict=True):
         mean = accuracies.mean(axis=0)
         error = accuracies.std(axis=0, ddof=1) / np.sqrt(len(accuracies))
         axes.plot(budgets, mean, marker=marker, markersize=4, color=color, label=label)
@@ -196,20 +202,20 @@ METHODS = {
 }
 
 
-def main(methods=METHODS, name="curve"):
+def main():
     """Run all on the same splits of heart disease, draw them and write the table."""
     table = heart()
     parts = [split(table, seed) for seed in range(SPLITS)]
     curves = {
         label: np.array([method(table, BUDGETS, *each) for each in parts])
-        for label, method in methods.items()
+        for label, method in METHODS.items()
     }
-    draw(BUDGETS, curves, RESULTS.parent / "_static" / f"{name}.svg")
+    draw(BUDGETS, curves, RESULTS.parent / "_static" / "curve.svg")
     means = [curve.mean(axis=0) for curve in curves.values()]
     rows = [
         (f"{budget:.0f}", *(f"{mean[i]:.3f}" for mean in means)) for i, budget in enumerate(BUDGETS)
     ]
-    report(name, ("budget (CAD)", *curves), rows)
+    report("curve", ("budget (CAD)", *curves), rows)
 
 
 def costs():

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = ROOT / "benchmarks"
 RESULTS = BENCHMARKS / "results"
 # Packages that scripts may compare with; the tests need none of them.
-OPTIONAL = ("catboost", "fastapi", "lightgbm", "ortools", "xgboost")
+OPTIONAL = ("autogluon", "catboost", "fastapi", "lightgbm", "ortools", "torch", "xgboost")
 # All scripts are imported in one new process, because they set the number of threads, and because
 # one process has to import the library only once.
 IMPORT_ALL = f"""
