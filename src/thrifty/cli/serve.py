@@ -113,13 +113,9 @@ def serve(
         declared = [] if sources is None else read_sources(sources)
         book = stack.enter_context(Ledger.temporary() if ledger is None else Ledger.open(ledger))
         runtime = Runtime(
-            points.predictor,
-            declared,
-            book,
-            asked=_undelivered(points.predictor, declared),
-            pacing=pacing,
-            shadow=None if shadow is None else Shadow(load(shadow)),
-        )
+            points.predictor, declared, book, asked=_undelivered(points.predictor, declared),
+            pacing=pacing, shadow=None if shadow is None else Shadow(load(shadow)),
+        )  # fmt: skip
         app = create_app(points.predictor, model.stem, settings, runtime, points)
         config = uvicorn.Config(
             app, host=host, port=port, log_level="warning", access_log=False, server_header=False
