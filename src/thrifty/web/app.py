@@ -90,7 +90,6 @@ def create_app(
     cases = None
     if runtime is not None:
         cases = Cases(runtime, settings.max_open, settings.expire_days)
-    if cases is not None:
         operations += CASE_OPERATIONS
         routes += CaseRoutes(cases, settings, metrics).routes
         watch_runtime(cases.runtime, metrics)
@@ -119,16 +118,6 @@ def create_app(
     async def alive(request: Request) -> Response:
         return PlainTextResponse("ok\n")
 
-    @asynccontextmanager
-    async def lifespan(_: object) -> AsyncIterator[None]:
-        if cases is None:
-            yield
-            return
-        expiring = asyncio.create_task(_keep_expiring(cases))
-        yield
-        expiring.cancel()
-        await cases.aclose()
-
     router = Router(
         routes=[
             Route("/v1/predict", JsonRoute(model.predict), methods=["POST"]),
@@ -142,10 +131,22 @@ def create_app(
             docs_route(document, predictor),
             *routes,
         ],
-        lifespan=lifespan,
+        lifespan=lambda _: _while_running(cases),
         redirect_slashes=False,
     )
     return Guard(router, settings, metrics)
+
+
+@asynccontextmanager
+async def _while_running(cases: Cases | None) -> AsyncIterator[None]:
+    """Expire cases while the server runs, and let their purchases settle when it stops."""
+    if cases is None:
+        yield
+        return
+    expiring = asyncio.create_task(_keep_expiring(cases))
+    yield
+    expiring.cancel()
+    await cases.aclose()
 
 
 async def _keep_expiring(cases: Cases) -> None:
