@@ -169,7 +169,8 @@ class CostLinear(PricedEstimator):
         The first is the constant model, which costs nothing. Soft trees are learned from the
         largest penalty to the smallest, and each hard tree is judged at every penalty. Inputs are
         computed, and base trees grown, only once. For a regression or two classes there are also
-        the trees that are best at no penalty, but that none beats in both loss and bill.
+        the trees that are best at no penalty, but that no other of their kind, learned or boosted,
+        beats in both loss and bill; for more classes, those that are best at penalties between.
 
         Parameters
         ----------
