@@ -187,7 +187,7 @@ def adopted() -> Iterator[Refused]:
     """Yield models of other libraries."""
     text = (HERE / "lightgbm_binary.txt").read_text()
     short = text[: text.index("\nTree=1")] + "\n"
-    yield "lightgbm_cut.txt", short.encode(), "adopt", "DataError", "ends in the middle"
+    yield "lightgbm_cut.txt", short.encode(), "adopt", "DataError", "cut off in the middle"
     ended = short + "\nend of trees\n"
     linear = ended.replace("is_linear=0", "is_linear=1")
     yield "lightgbm_linear.txt", linear.encode(), "adopt", "DataError", "linear"
