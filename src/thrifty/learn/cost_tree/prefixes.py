@@ -98,26 +98,27 @@ class Prefixes:
     def trees(self, exits: ExitShape | None) -> Iterator[JudgedTree]:
         """Yield the trees that no other beats in both loss and bill, cheapest first."""
         on, ends = self.judge, self._ends()
-        scores = self._scores(ends)
+        scores, bills = self._scores(ends), self._bills()[ends - 1]
         losses = on.loss_weight * on.loss.value(scores, on.y)  # (E, n)
-        found = [(end, end, 0.0) for end in ends.tolist()]
-        all_losses, all_bills = [losses.sum(axis=1)], [self._bills()[ends - 1]]
-        bills = all_bills[0]
-        for k, end in enumerate(ends[:-1].tolist() if exits is not None else []):
-            assert exits is not None
-            distance = exits.distance(scores[k])
-            limits = _between_values(distance)
-            goes_on = (distance < limits[:, np.newaxis]).astype(float)  # (S, n)
-            added = goes_on @ (losses[k + 1 :] - losses[k]).T
-            shares = goes_on @ on.weight
-            all_losses.append((losses[k].sum() + added).ravel())
-            all_bills.append((bills[k] + np.outer(shares, bills[k + 1 :] - bills[k])).ravel())
-            found += [(end, more, limit) for limit in limits.tolist() for more in ends[k + 1 :]]
-        loss, bill = np.concatenate(all_losses), np.concatenate(all_bills)
-        for number in undominated(bill, loss).tolist():
-            first, last, limit = found[number]
-            tree = self._sum(first) if first == last else self._exit(exits, first, last, limit)
-            yield JudgedTree(tree, float(loss[number]), float(bill[number]))
+        # Each row is a tree: its loss and bill, how many base trees come before an exit and in all,
+        # and the largest distance at which a row does not exit.
+        tried = [np.column_stack([losses.sum(axis=1), bills, ends, ends, np.zeros(len(ends))])]
+        if exits is not None:
+            for k in range(len(ends) - 1):
+                distance = exits.distance(scores[k])
+                limits = _between_values(distance)
+                goes_on = (distance < limits[:, np.newaxis]).astype(float)  # (S, n)
+                loss = losses[k].sum() + goes_on @ (losses[k + 1 :] - losses[k]).T
+                bill = bills[k] + np.outer(goes_on @ on.weight, bills[k + 1 :] - bills[k])
+                limit, last = np.meshgrid(limits, ends[k + 1 :], indexing="ij")
+                first = np.full(loss.shape, ends[k])
+                tried.append(np.stack([loss, bill, first, last, limit], axis=-1).reshape(-1, 5))
+        table = np.vstack(tried)
+        for loss, bill, first, last, limit in table[undominated(table[:, 1], table[:, 0])].tolist():
+            tree = self._sum(int(last))
+            if exits is not None and first < last:
+                tree = self._exit(exits, int(first), int(last), limit)
+            yield JudgedTree(tree, loss, bill)
 
     def _bills(self) -> Floats:
         """Return the mean bill of the first 1, 2, ... base trees, (T,)."""
@@ -153,9 +154,8 @@ class Prefixes:
         bias = self.inputs.offsets[[trees - 1]]
         return HardTree(TreeShape.full(0), np.zeros_like(weights), np.zeros(1), weights, bias)
 
-    def _exit(self, exits: ExitShape | None, first: int, last: int, limit: float) -> HardTree:
+    def _exit(self, exits: ExitShape, first: int, last: int, limit: float) -> HardTree:
         """Return a tree in which rows exit by the first trees if they are beyond a distance."""
-        assert exits is not None
         n, q = len(exits.shape), len(self.inputs.scales)
         offsets = self.inputs.offsets
         route, threshold, weights = np.zeros((n, q)), np.zeros(n), np.zeros((n, q))
