@@ -183,15 +183,20 @@ def draw(budgets, curves, path):
         error = accuracies.std(axis=0, ddof=1) / np.sqrt(len(accuracies))
         axes.plot(budgets, mean, marker=marker, markersize=4, color=color, label=label)
         axes.fill_between(budgets, mean - error, mean + error, color=color, alpha=0.15)
+    label_axes(axes)
+    axes.legend(frameon=False, loc="lower right")
+    figure.savefig(path, metadata={"Date": None})
+
+
+def label_axes(axes):
+    """Name the axes and the data of a picture of accuracies by budget."""
     axes.set_xscale("log")
     axes.set_xticks([2, 5, 10, 20, 50, 100, 200], ["2", "5", "10", "20", "50", "100", "200"])
     axes.minorticks_off()
     axes.set_xlabel("budget per patient (CAD); all tests cost 324")
     axes.set_ylabel("test accuracy")
     axes.set_title("Heart disease, prices published by Turney (1995), 10 splits", fontsize=10)
-    axes.legend(frameon=False, loc="lower right")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, metadata={"Date": None})
 
 
 METHODS = {

@@ -290,14 +290,8 @@ def draw(curves):
         if ours:
             error = accuracies.std(axis=0, ddof=1) / np.sqrt(len(accuracies))
             axes.fill_between(BUDGETS, mean - error, mean + error, color=color, alpha=0.15)
-    axes.set_xscale("log")
-    axes.set_xticks([2, 5, 10, 20, 50, 100, 200], ["2", "5", "10", "20", "50", "100", "200"])
-    axes.minorticks_off()
-    axes.set_xlabel("budget per patient (CAD); all tests cost 324")
-    axes.set_ylabel("test accuracy")
+    curve.label_axes(axes)
     axes.set_ylim(bottom=0.73)  # what is below lies at the lowest budget
-    axes.set_title("Heart disease, prices published by Turney (1995), 10 splits", fontsize=10)
-    axes.spines[["top", "right"]].set_visible(False)
     figure.legend(frameon=False, loc="outside lower center", ncols=2, fontsize=9)
     figure.savefig(RESULTS.parent / "_static" / "other_tools.svg", metadata={"Date": None})
 

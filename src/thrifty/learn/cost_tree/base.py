@@ -20,7 +20,7 @@ from thrifty.errors import DataError
 from thrifty.learn._sklearn import Interval, StrOptions
 from thrifty.learn.base import PRICE_LISTS, PricedClassifier, PricedEstimator, share_rounds
 from thrifty.learn.cost_tree.criteria import ranking_criterion
-from thrifty.learn.cost_tree.fit import TreeLearner
+from thrifty.learn.cost_tree.fit import Candidate, TreeLearner
 from thrifty.learn.cost_tree.inputs import (
     ColumnInputs,
     Inputs,
@@ -96,7 +96,7 @@ class TreeTarget:
 
 
 class CostLinear(PricedEstimator):
-    """Base of the three estimators, which differ in their targets and in the shape of the tree."""
+    """Base of the estimators, which differ in their targets and in the shape of the tree."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "prices": PRICE_LISTS,
@@ -207,13 +207,13 @@ class CostLinear(PricedEstimator):
             chosen = sorted({*chosen, *between.tolist()}, reverse=True)
         constant = self._join([learner.constant for learner in learners])
         models: list[tuple[dict[str, float], Frozen]] = [({}, constant)]
-        last: list[int] = []
+        last: list[Candidate | None] = []
         for penalty in chosen:
             found = zip(learners, candidates, strict=True)
             best = [learner.best(some, penalty) for learner, some in found]
-            if penalties is None and [id(one) for one in best] == last:
+            if penalties is None and best == last:
                 continue
-            last = [id(one) for one in best]
+            last = best
             trees = [learner.freeze(one) for learner, one in zip(learners, best, strict=True)]
             models.append(({"penalty": penalty}, self._join(trees)))
         if penalties is None and len(learners) == 1:

@@ -80,7 +80,8 @@ class CostTreeClassifier(CostLinearClassifier):
         Log-loss, or half the squared error with targets -1 and 1.
     base : {"raw", "boosted"}
         Inputs of the linear models: the columns of the table, or boosted trees. A row evaluates,
-        and pays for, the boosted trees that the nodes of its path use.
+        and pays for, the boosted trees that the nodes of its path use. The sums of the first
+        boosted trees, with and without an early exit, are then tried as well.
     n_estimators : int
         Number of boosted trees, for ``base="boosted"``.
     shrinkage : float, optional
